@@ -1,0 +1,81 @@
+package chat
+
+import "time"
+
+// State tells what became of a chat's variables between the last turn and this one.
+type State string
+
+// The states. Every reply of a continued turn carries one of the last three.
+const (
+	New      State = "new"      // the chat began with this turn
+	Kept     State = "kept"     // the same interpreter goes on
+	Restored State = "restored" // variables came back from a checkpoint
+	Reset    State = "reset"    // variables are lost, Reply.StateReason says why; files are kept
+)
+
+// A Request is one turn: one call of the tool, or one message typed at a terminal.
+type Request struct {
+	Owner   string // the subject that asks; "" is the local user
+	ChatID  string // "" begins a chat
+	Message string // 1 byte to MaxMessageBytes
+
+	// RunTimeout bounds each run; 0 means the configured limit, and a larger
+	// value than that is cut to it.
+	RunTimeout time.Duration
+
+	// Progress, if not nil, is called while the turn goes on, from one
+	// goroutine at a time. It must return quickly.
+	Progress func(Progress)
+}
+
+// MaxMessageBytes is the size of the largest message.
+const MaxMessageBytes = 1 << 20
+
+// A Progress tells what a turn is doing.
+type Progress struct {
+	Step   string // "starting", "running", "output", "saving": a fixed, short set of words
+	Stdout string // what the code has just printed, valid UTF-8; only with step "output"
+	Stderr string
+}
+
+// A Reply is the outcome of a turn, of which each transport shows its own form.
+type Reply struct {
+	ChatID      string // "" when no chat was begun: nothing was run
+	Text        string // Markdown for a person or a model, at most MaxTextBytes; no chat id in it
+	IsError     bool   // the code failed, hit a limit, or nothing could be run
+	State       State
+	StateReason string // for Reset: one sentence
+	Runs        []Run
+	Images      []Image
+	Files       []File
+}
+
+// A Run is one execution of code.
+type Run struct {
+	Code     string
+	Stdout   string // valid UTF-8, at most MaxStreamBytes, with a visible mark where bytes were left out
+	Stderr   string // the same
+	Value    string // the value of the last expression as text, "" when there was none
+	Error    string // the traceback, or the sentence that names the limit that ended the run
+	Duration time.Duration
+}
+
+// An Image is a picture that a run showed.
+type Image struct {
+	Name     string // "figure-1.png"
+	MIMEType string // image/png or image/jpeg
+	Data     []byte // the picture as the code made it, at most 8 MiB; a transport scales it to its bounds
+	Width    int
+	Height   int
+	URI      string // of the same picture as a file, for OpenFile
+}
+
+// A File is something that a turn made or changed and that can be fetched.
+type File struct {
+	Path     string // relative to /work with slashes, or the name of a result (full output, picture)
+	URI      string // runpython://chats/{chat_id}/files/{path} or …/results/{turn}/{name}, percent-encoded
+	MIMEType string
+	Size     int64  // bytes
+	Result   bool   // made by the server from the run (full output, original picture), not by the code in /work
+	Skipped  string // not "" when it cannot be fetched, and why ("symbolic link", "FIFO", "too large")
+}

@@ -1,0 +1,235 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"runpython/internal/fault"
+	"runpython/internal/kernel"
+	"runpython/internal/message"
+	"runpython/internal/store"
+)
+
+// turn is one turn under way; its chat belongs to it.
+type turn struct {
+	service *Service
+	chat    *conversation
+	request Request
+	message message.Message
+	reply   Reply
+
+	problems []string   // what went wrong beside the code, as sentences
+	progress sync.Mutex // one report at a time
+}
+
+func readMessage(text string) (message.Message, error) {
+	if len(text) > MaxMessageBytes {
+		return message.Message{}, fault.New(fault.Invalid, nil,
+			fmt.Sprintf("message has %d bytes; the most is %d: put large data into a file", len(text), MaxMessageBytes))
+	}
+	read := message.Read(text)
+	if read.Kind == message.Empty {
+		return read, fault.New(fault.Invalid, nil, "message is empty; send a request or Python code")
+	}
+	return read, nil
+}
+
+// run runs the code of the message and words the reply.
+func (t *turn) run(ctx context.Context) (*Reply, error) {
+	c := t.chat
+	isNew := c.turns == 0
+	c.used.Store(time.Now().UnixNano())
+	result, err := t.execute(ctx)
+	if err == nil && result.Status == kernel.NotCode {
+		return t.notCode(isNew)
+	}
+	if err != nil {
+		if isNew {
+			t.service.drop(c)
+		}
+		return nil, err
+	}
+	// From here on the caller may be gone, but what the code did is kept.
+	save, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
+	defer cancel()
+	c.turns++
+	t.reply.ChatID = c.id
+	record := store.Chat{ID: c.id, Owner: c.owner, Created: c.begun, Used: time.Unix(0, c.used.Load()), Turns: c.turns}
+	if err := t.service.options.Store.SaveChat(save, record); err != nil {
+		return nil, fmt.Errorf("save the chat: %w", err)
+	}
+	t.report(Progress{Step: "saving"})
+	if err := errors.Join(t.keepFiles(save, result), t.keepResults(save, result)); err != nil {
+		t.notKept(err)
+	}
+	t.word(result)
+	if result.Lost {
+		t.logClose(c.end(c.loss))
+	}
+	return &t.reply, nil
+}
+
+// notKept tells that what the run made could not be kept; its output is shown all the same.
+func (t *turn) notKept(err error) {
+	_, shown := fault.Shown(err)
+	t.service.options.Log.Error("keep what a run made", "chat", t.chat.id, "error", err)
+	t.reply.IsError = true
+	t.problems = append(t.problems, "Files or pictures of this run could not be kept: "+shown)
+}
+
+// notCode answers a message whose bare text turned out not to be code.
+func (t *turn) notCode(isNew bool) (*Reply, error) {
+	reply := &Reply{ChatID: t.chat.id, State: t.reply.State, StateReason: t.reply.StateReason, IsError: true, Text: needsCode}
+	if isNew {
+		reply.ChatID = ""
+		t.service.drop(t.chat)
+		t.logClose(t.chat.end("no code was run"))
+	}
+	return reply, nil
+}
+
+// execute runs the code in the chat's interpreter, of which it starts one if
+// there is none. An interpreter that is lost before the code has begun is replaced once.
+func (t *turn) execute(ctx context.Context) (*kernel.Result, error) {
+	for attempt := 0; ; attempt++ {
+		if err := t.ensureKernel(ctx); err != nil {
+			return nil, err
+		}
+		t.report(Progress{Step: "running"})
+		result, err := t.chat.kernel.Run(ctx, kernel.Request{
+			Candidates: candidates(t.message), Timeout: t.request.RunTimeout, Output: t.output(),
+		})
+		if err == nil {
+			t.chat.loss = t.lossOf(result)
+			return result, nil
+		}
+		t.logClose(t.chat.end("its sandbox has ended unexpectedly"))
+		if attempt > 0 || ctx.Err() != nil {
+			return nil, t.stopped(ctx, fmt.Errorf("run: %w", err))
+		}
+		t.service.options.Log.Warn("an interpreter was lost before a run", "chat", t.chat.id, "error", err)
+	}
+}
+
+// stopped tells a call that its caller has stopped from a failure of ours.
+func (t *turn) stopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fault.New(fault.Canceled, err, "the call was stopped before the code ran")
+	}
+	return err
+}
+
+// ensureKernel sees to it that the chat has an interpreter, and notes what became of its variables.
+func (t *turn) ensureKernel(ctx context.Context) error {
+	c := t.chat
+	if c.kernel != nil && c.kernel.Lost() {
+		t.logClose(c.end("its sandbox has ended unexpectedly"))
+	}
+	switch {
+	case c.turns == 0:
+		t.reply.State = New
+	case c.kernel != nil && c.loss == "":
+		t.reply.State = Kept
+	default:
+		t.reply.State, t.reply.StateReason = Reset, c.loss
+	}
+	if c.kernel != nil {
+		return nil
+	}
+	t.report(Progress{Step: "starting"})
+	if err := t.service.makeRoom(); err != nil {
+		return err
+	}
+	k, err := t.service.options.Start(ctx, func(dir string) error { return t.fill(ctx, dir) })
+	if err != nil {
+		return t.stopped(ctx, fmt.Errorf("start an interpreter: %w", err))
+	}
+	c.kernel = k
+	c.alive.Store(true)
+	return nil
+}
+
+// lossOf tells why the next turn will not find the variables, "" if it will.
+func (t *turn) lossOf(r *kernel.Result) string {
+	if !r.Reset {
+		return ""
+	}
+	why := "the last run has ended its interpreter"
+	switch r.Status {
+	case kernel.TimedOut:
+		why = "the last run did not react at its time limit, so its interpreter was ended"
+	case kernel.Memory:
+		why = "the last run needed too much memory, so its interpreter was ended"
+	case kernel.Canceled:
+		why = "the last run did not react when it was stopped, so its interpreter was ended"
+	case kernel.Files:
+		why = "the last run made too many files, so its interpreter was ended"
+	case kernel.Crashed:
+		why = "its interpreter crashed in the last run"
+	}
+	if r.Lost {
+		why += "; files that that run wrote are lost too"
+	}
+	return why
+}
+
+func candidates(m message.Message) []kernel.Candidate {
+	all := make([]kernel.Candidate, len(m.Candidates))
+	for i, c := range m.Candidates {
+		all[i] = kernel.Candidate{Code: c.Code, MustAct: c.MustAct, RunAnyway: c.RunAnyway}
+	}
+	return all
+}
+
+func (t *turn) report(p Progress) {
+	if t.request.Progress == nil {
+		return
+	}
+	t.progress.Lock()
+	defer t.progress.Unlock()
+	t.request.Progress(p)
+}
+
+// output returns what passes the code's output on as it comes, nil when nobody listens.
+func (t *turn) output() func(stdout, stderr []byte) {
+	if t.request.Progress == nil {
+		return nil
+	}
+	var out, err splitter
+	return func(stdout, stderr []byte) {
+		t.report(Progress{Step: "output", Stdout: out.next(stdout), Stderr: err.next(stderr)})
+	}
+}
+
+// splitter makes text of pieces of a stream that may be cut within a character.
+type splitter struct{ rest []byte }
+
+func (s *splitter) next(piece []byte) string {
+	if len(piece) == 0 {
+		return ""
+	}
+	data := append(s.rest, piece...)
+	end := len(data)
+	for i := 1; i < utf8.UTFMax && i <= len(data); i++ {
+		if b := data[len(data)-i]; utf8.RuneStart(b) {
+			if !utf8.FullRune(data[len(data)-i:]) {
+				end = len(data) - i
+			}
+			break
+		}
+	}
+	s.rest = append([]byte(nil), data[end:]...)
+	return strings.ToValidUTF8(string(data[:end]), "\uFFFD")
+}
+
+// logClose notes that an interpreter could not be removed; the turn goes on.
+func (t *turn) logClose(err error) {
+	if err != nil {
+		t.service.options.Log.Error("end an interpreter", "chat", t.chat.id, "error", err)
+	}
+}

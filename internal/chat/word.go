@@ -1,0 +1,260 @@
+package chat
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"runpython/internal/kernel"
+)
+
+// MaxTextBytes bounds the text of a reply: about 10,000 tokens, which every client's model can take.
+const MaxTextBytes = 40_000
+
+// MaxStreamBytes bounds each stream in a Run.
+const MaxStreamBytes = 64 << 10
+
+const (
+	// shownStream is what the text shows of a stream; the whole is a file.
+	shownStream = 16_000
+	// shownValue is what the text shows of a value, a table or a traceback.
+	shownValue = 12_000
+)
+
+// needsCode answers a message without code.
+const needsCode = "No Python code was found in the message, and no language model is configured that could write it. " +
+	"Send Python code: a fenced block that begins with ```python, or code alone. It runs at once, and the chat_id of the reply continues with its variables."
+
+// word fills in the reply: its run, its text, and whether it is an error.
+func (t *turn) word(r *kernel.Result) {
+	run := t.newRun(r)
+	t.reply.Runs = append(t.reply.Runs, run)
+	t.reply.IsError = t.reply.IsError || r.Status != kernel.OK && (r.Status != kernel.Exited || r.ExitCode != 0)
+	var b blocks
+	if limit := t.limitSentence(r); limit != "" {
+		b.text(limit)
+	}
+	for _, p := range t.problems {
+		b.text(p)
+	}
+	b.fence("Output:", r.Stdout.Text(shownStream))
+	b.fence("Standard error:", r.Stderr.Text(shownStream))
+	t.wordValue(&b, r)
+	if r.Error != nil && r.Status != kernel.Memory && r.Status != kernel.TimedOut && r.Status != kernel.Canceled {
+		b.fence("Error:", shorten(r.Error.Traceback, shownValue))
+	}
+	if r.Status == kernel.Exited {
+		b.text(exitSentence(r))
+	}
+	if hint := hintFor(r); hint != "" {
+		b.text(hint)
+	}
+	b.fence("Printed between the calls, by what an earlier one left running:", r.Late.Text(shownValue))
+	if b.empty() && len(r.Images) == 0 {
+		b.text("The code ran and printed nothing.")
+	}
+	t.wordFiles(&b)
+	b.notes(t.notes(r))
+	t.reply.Text = shorten(b.String(), MaxTextBytes)
+}
+
+func (t *turn) newRun(r *kernel.Result) Run {
+	run := Run{
+		Stdout: r.Stdout.Text(MaxStreamBytes), Stderr: r.Stderr.Text(MaxStreamBytes), Duration: r.Duration, Error: t.limitSentence(r),
+	}
+	if r.Chosen >= 0 && r.Chosen < len(t.message.Candidates) {
+		run.Code = t.message.Candidates[r.Chosen].Code
+	}
+	if r.Value != nil {
+		run.Value = r.Value.Text
+	}
+	if r.Error != nil && run.Error == "" {
+		run.Error = r.Error.Traceback
+	}
+	if r.Status == kernel.Exited && r.ExitCode != 0 && run.Error == "" {
+		run.Error = exitSentence(r)
+	}
+	return run
+}
+
+func (t *turn) wordValue(b *blocks, r *kernel.Result) {
+	switch {
+	case r.Table != nil:
+		b.text("Value:")
+		b.text(shorten(r.Table.Markdown, shownValue))
+	case r.Value != nil:
+		text := r.Value.Text
+		if len(text) > shownValue {
+			text = shorten(text, shownValue)
+		}
+		b.fence("Value:", text)
+	}
+}
+
+// limitSentence tells which limit ended the run, in numbers, what became of the
+// variables and what to do; "" when none did.
+func (t *turn) limitSentence(r *kernel.Result) string {
+	limits := t.service.options.Limits
+	variables := "The variables are kept."
+	if r.Reset {
+		variables = "The variables are lost, the files are kept."
+	}
+	if r.Lost {
+		variables = "The variables are lost, and so are files that this run wrote."
+	}
+	switch r.Status {
+	case kernel.TimedOut:
+		return fmt.Sprintf("Stopped after %s: that is the time limit of a run (--run-timeout). %s Do the work in smaller steps, or ask the operator for more time.",
+			seconds(t.timeout()), variables)
+	case kernel.Memory:
+		return fmt.Sprintf("Stopped: the code needed more than %s of memory, the limit of a chat (--memory). %s Work on less data at a time.",
+			size(limits.MemoryBytes), variables)
+	case kernel.Files:
+		return fmt.Sprintf("Stopped: the code made more than %d files in /work, the limit of a chat. %s Delete files or use fewer.", limits.WorkFiles, variables)
+	case kernel.Canceled:
+		return fmt.Sprintf("Stopped after %s, because the caller stopped the call. %s", seconds(r.Duration), variables)
+	case kernel.Crashed:
+		how := fmt.Sprintf("ended with status %d", r.ExitCode)
+		if r.Signal != "" {
+			how = "crashed (" + r.Signal + ")"
+		} else if r.Lost {
+			how = "ended with its sandbox"
+		}
+		return fmt.Sprintf("The interpreter %s. %s The next call begins with a new interpreter.", how, variables)
+	}
+	return ""
+}
+
+func (t *turn) timeout() time.Duration {
+	limit := t.service.options.Limits.RunTimeout
+	if t.request.RunTimeout > 0 {
+		limit = min(limit, t.request.RunTimeout)
+	}
+	return limit
+}
+
+func exitSentence(r *kernel.Result) string {
+	text := fmt.Sprintf("The code ended itself with exit status %d.", r.ExitCode)
+	if r.ExitText != "" {
+		text += " It said: " + r.ExitText
+	}
+	return text
+}
+
+// hintFor says what an error means in this sandbox, "" when there is nothing to add.
+func hintFor(r *kernel.Result) string {
+	if r.Error == nil {
+		return ""
+	}
+	switch r.Error.Type {
+	case "ModuleNotFoundError":
+		return "Only Python's standard library is there: packages cannot be installed yet."
+	case "gaierror", "URLError", "ConnectError", "ConnectionError":
+		return "The sandbox has no network."
+	}
+	if strings.Contains(r.Error.Message, "Network is unreachable") {
+		return "The sandbox has no network."
+	}
+	return ""
+}
+
+func (t *turn) wordFiles(b *blocks) {
+	if len(t.reply.Files) == 0 {
+		return
+	}
+	lines := make([]string, 0, len(t.reply.Files))
+	for _, f := range t.reply.Files {
+		what := fmt.Sprintf("%d bytes", f.Size)
+		if f.Result {
+			what = "the whole output, " + what
+		}
+		if f.Skipped != "" {
+			what = "not fetched: " + f.Skipped
+		}
+		lines = append(lines, fmt.Sprintf("- %s (%s)", code(f.Path), what))
+	}
+	b.text("Files:\n" + strings.Join(lines, "\n"))
+}
+
+// notes are what the reading of the message and the run have to say beside.
+func (t *turn) notes(r *kernel.Result) []string {
+	var notes []string
+	if r.Chosen >= 0 && r.Chosen < len(t.message.Candidates) && t.message.Candidates[r.Chosen].Note != "" {
+		notes = append(notes, t.message.Candidates[r.Chosen].Note)
+	}
+	notes = append(notes, t.message.Notes...)
+	if len(t.message.Requirements) > 0 {
+		notes = append(notes, "packages cannot be installed yet; not installed: "+strings.Join(t.message.Requirements, ", "))
+	}
+	return append(notes, r.Notes...)
+}
+
+// blocks builds a Markdown text of paragraphs and fenced blocks.
+type blocks struct{ parts []string }
+
+func (b *blocks) empty() bool { return len(b.parts) == 0 }
+
+func (b *blocks) text(s string) { b.parts = append(b.parts, s) }
+
+// fence adds a title and a fenced block, unless the content is empty. The fence is longer than any in it.
+func (b *blocks) fence(title, content string) {
+	if content == "" {
+		return
+	}
+	marks := "```"
+	for strings.Contains(content, marks) {
+		marks += "`"
+	}
+	b.parts = append(b.parts, title+"\n"+marks+"text\n"+strings.TrimSuffix(content, "\n")+"\n"+marks)
+}
+
+func (b *blocks) notes(notes []string) {
+	for _, n := range notes {
+		b.parts = append(b.parts, "Note: "+n)
+	}
+}
+
+// String joins the parts.
+func (b *blocks) String() string { return strings.Join(b.parts, "\n\n") }
+
+// code marks text as code within a line, whatever characters it has.
+func code(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return '\uFFFD'
+		}
+		return r
+	}, s)
+	marks := "`"
+	for strings.Contains(s, marks) {
+		marks += "`"
+	}
+	if len(marks) > 1 {
+		return marks + " " + s + " " + marks
+	}
+	return marks + s + marks
+}
+
+// shorten leaves out the middle of a text that is longer than most bytes.
+func shorten(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	first, last := s[:most/2], s[len(s)-most/2:]
+	first, last = strings.ToValidUTF8(first, ""), strings.ToValidUTF8(last, "")
+	return fmt.Sprintf("%s\n… %d bytes left out …\n%s", first, len(s)-len(first)-len(last), last)
+}
+
+func seconds(d time.Duration) string {
+	if d%time.Second == 0 {
+		return fmt.Sprintf("%d s", d/time.Second)
+	}
+	return fmt.Sprintf("%.1f s", d.Seconds())
+}
+
+func size(n int64) string {
+	if n >= 1<<30 && n%(1<<30) == 0 {
+		return fmt.Sprintf("%d GiB", n>>30)
+	}
+	return fmt.Sprintf("%d MiB", n>>20)
+}

@@ -1,0 +1,19 @@
+// Package kernel is a living Python interpreter of a chat: code in, [Result] out.
+//
+// A [Kernel] owns one guest of package sandbox and speaks with the Python
+// programs of the folder guest in it; guest/PROTOCOL.md says how. Variables live from
+// run to run. Code that hits a limit is interrupted first, so that they survive; if that does
+// not help, the interpreter is ended and another takes its place in the same
+// guest, with the files kept; if that does not help either, the guest is ended.
+//
+// # Trust
+//
+// Every byte from the guest is hostile: sizes, counts, names, text, order.
+// Whatever exceeds its bound ends the guest.
+//
+// # Failure
+//
+// Code that crashes, loops or breaks a limit is a [Result] with a [Status]. An
+// error means that the guest is lost; Lost then reports true, and all that
+// is left to do is Close.
+package kernel

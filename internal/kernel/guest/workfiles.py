@@ -1,0 +1,178 @@
+"""The files in /work: what is there, what a run changed, their bytes out and in.
+
+A path travels as a string whose characters are the bytes of the path. Nothing
+follows a symbolic link: every file is opened with O_NOFOLLOW, folder by folder.
+"""
+
+import os
+import stat
+
+CHUNK_BYTES = 1 << 20
+LISTED = 20_000  # entries that one report may name
+
+_open, _close, _read, _write = os.open, os.close, os.read, os.write
+_scandir, _stat, _fstat, _fsencode = os.scandir, os.stat, os.fstat, os.fsencode
+_mkdir, _rename, _unlink = os.mkdir, os.rename, os.unlink
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_MORE = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+_KINDS = {stat.S_IFREG: "file", stat.S_IFLNK: "link", stat.S_IFIFO: "fifo", stat.S_IFSOCK: "socket"}
+_S_IFMT, _S_ISREG, _S_ISDIR = stat.S_IFMT, stat.S_ISREG, stat.S_ISDIR
+
+
+class Work:
+    """The folder `root`, of which at most `limit` entries are looked at."""
+
+    def __init__(self, root: str, limit: int) -> None:
+        self._root = os.fsencode(root)
+        self._limit = limit
+        self._seen: dict[bytes, tuple[int, str, str]] = {}
+
+    def scan(self) -> tuple[dict[bytes, tuple[int, str, str]], bool]:
+        """Return path → (size, kind, stamp) of all that is no folder, and whether the limit was passed."""
+        found: dict[bytes, tuple[int, str, str]] = {}
+        folders = [b""]
+        count = 0
+        while folders:
+            folder = folders.pop()
+            try:
+                with _scandir(self._root + b"/" + folder if folder else self._root) as entries:
+                    for entry in entries:
+                        count += 1
+                        if count > self._limit:
+                            return found, True
+                        path = folder + b"/" + entry.name if folder else entry.name
+                        self._note(entry, path, found, folders)
+            except OSError:  # removed or made unreadable while we looked
+                continue
+        return found, False
+
+    def _note(self, entry, path: bytes, found: dict, folders: list) -> None:
+        try:
+            info = entry.stat(follow_symlinks=False)
+        except OSError:
+            return
+        if _S_ISDIR(info.st_mode):
+            folders.append(path)
+            return
+        kind = _KINDS.get(_S_IFMT(info.st_mode), "device")
+        found[path] = (info.st_size, kind, f"{info.st_mtime_ns}-{info.st_ctime_ns}-{info.st_ino}")
+
+    def baseline(self) -> None:
+        """Take what is there now as known."""
+        self._seen, _ = self.scan()
+
+    def changes(self) -> dict | None:
+        """Return what differs from the last look, or None."""
+        now, over = self.scan()
+        before, self._seen = self._seen, now
+        if now == before and not over:
+            return None
+        changed = [(p, e) for p, e in now.items() if before.get(p) != e]
+        deleted = [] if over else [p.decode("latin-1") for p in before if p not in now]
+        return report(changed, deleted, len(now), over)
+
+    def listing(self) -> dict:
+        """Return a report of all that is there."""
+        now, over = self.scan()
+        answer = report(list(now.items()), [], len(now), over)
+        answer["full"] = not over
+        return answer
+
+    def known(self, path: bytes) -> None:
+        """Take the present state of path as known."""
+        try:
+            info = _stat(self._root + b"/" + path, follow_symlinks=False)
+        except OSError:
+            return
+        kind = _KINDS.get(_S_IFMT(info.st_mode), "device")
+        self._seen[path] = (info.st_size, kind, f"{info.st_mtime_ns}-{info.st_ctime_ns}-{info.st_ino}")
+
+    def get(self, channel, identity: int, paths: list[str], limit: int) -> None:
+        """Send the bytes of each path, `limit` at most of each."""
+        for index, path in enumerate(paths):
+            size, error = 0, ""
+            try:
+                size = self._send(channel, identity, index, path.encode("latin-1"), limit)
+            except OSError as problem:
+                error = problem.strerror or "unreadable"
+            channel.send({"op": "file", "id": identity, "index": index, "end": True, "size": size, "error": error})
+
+    def _send(self, channel, identity: int, index: int, path: bytes, limit: int) -> int:
+        folder = self._folder(path, make=False)
+        try:
+            fd = _open(path.rpartition(b"/")[2], _FILE, dir_fd=folder)
+        finally:
+            _close(folder)
+        try:
+            if not _S_ISREG(_fstat(fd).st_mode):
+                raise OSError(22, "not a regular file")
+            sent = 0
+            while sent < limit:
+                data = _read(fd, min(CHUNK_BYTES, limit - sent))
+                if not data:
+                    break
+                channel.send({"op": "file", "id": identity, "index": index, "end": False}, data)
+                sent += len(data)
+            return sent
+        finally:
+            _close(fd)
+
+    def _folder(self, path: bytes, make: bool) -> int:
+        """Open the folder of path, step by step; the caller closes it."""
+        fd = _open(self._root, _FOLDER)
+        for name in path.split(b"/")[:-1]:
+            if name in (b"", b".", b".."):
+                _close(fd)
+                raise OSError(22, "not a plain relative path")
+            try:
+                if make:
+                    try:
+                        _mkdir(name, 0o755, dir_fd=fd)
+                    except FileExistsError:
+                        pass
+                below = _open(name, _FOLDER, dir_fd=fd)
+            finally:
+                _close(fd)
+            fd = below
+        return fd
+
+    def put(self, path: bytes, data: bytes, first: bool, last: bool) -> str:
+        """Write a chunk of a file beside its place, and move it there with the last; return an error or ''."""
+        name = path.rpartition(b"/")[2]
+        if name in (b"", b".", b".."):
+            return "not a plain relative path"
+        draft = b".runpython-upload"
+        try:
+            folder = self._folder(path, make=True)
+            try:
+                if first:
+                    _remove(draft, folder)
+                fd = _open(draft, _NEW if first else _MORE, 0o644, dir_fd=folder)
+                try:
+                    while data:
+                        data = data[_write(fd, data) :]
+                finally:
+                    _close(fd)
+                if last:
+                    _rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
+                    self.known(path)
+            finally:
+                _close(folder)
+        except OSError as problem:
+            return problem.strerror or "not writable"
+        return ""
+
+
+def _remove(name: bytes, folder: int) -> None:
+    try:
+        _unlink(name, dir_fd=folder)
+    except FileNotFoundError:
+        pass
+
+
+def report(changed: list, deleted: list, total: int, over: bool) -> dict:
+    """Return the `files` field of a message."""
+    named = [[p.decode("latin-1"), size, kind, stamp] for p, (size, kind, stamp) in changed[:LISTED]]
+    return {"changed": named, "deleted": deleted[:LISTED], "total": total, "over": over}

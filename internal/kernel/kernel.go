@@ -1,0 +1,268 @@
+package kernel
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"runpython/internal/sandbox"
+)
+
+// Config bounds the kernels that New makes.
+type Config struct {
+	RunTimeout time.Duration // of one run
+	Limits     sandbox.Limits
+	Log        *slog.Logger
+}
+
+// A Kernel is the interpreter of one chat. Its methods may be called from
+// several goroutines and then take turns. Close it.
+type Kernel struct {
+	config Config
+	guest  *sandbox.Sandbox
+	wire   *wire
+	stdout *stream
+	stderr *stream
+
+	messages chan *message // closed when the guest has ended or broken the protocol
+	broken   error         // why, set before messages is closed
+	readers  sync.WaitGroup
+	done     chan struct{} // closed by Close: nobody takes messages any more
+
+	mu    sync.Mutex // one operation at a time; guards what follows
+	turn  int        // number of the last run
+	pid   int        // of the interpreter, as the guest numbers it
+	dead  bool       // the interpreter has ended, the guest lives
+	lost  bool       // the guest has ended
+	still *time.Timer
+}
+
+const (
+	// lingerTime is how long a guest goes on after an operation before it is
+	// stopped, so that a burst of calls does not pay for it each time.
+	lingerTime = 100 * time.Millisecond
+	// answerDeadline bounds everything that a guest should answer at once.
+	answerDeadline = 10 * time.Second
+	// queuedMessages is how many messages may wait for the goroutine that runs an operation.
+	queuedMessages = 16
+)
+
+// Program returns what the sandboxes must run for this package. dir holds the files of
+// package guest, and key names the version of them and of the interpreter.
+func Program(dir, key string, limits sandbox.Limits) sandbox.Program {
+	options, _ := json.Marshal(map[string]any{ // strings and numbers: cannot fail
+		"work": "/work", "value_bytes": valueBytes, "image_bytes": imageBytes, "images": imagesPerRun,
+		"memory_limit": limits.MemoryBytes, "files_limit": limits.WorkFiles,
+	})
+	token := (key + "0123456789abcdef")[:tokenBytes]
+	return sandbox.Program{
+		Dir:       dir,
+		Key:       key,
+		Arguments: []string{"-I", "-S", "-B", "/opt/runpython/init.py", token, string(options)},
+		Ready: func(ctx context.Context, s *sandbox.Sandbox) error {
+			return greetOnce(ctx, s.Channel, token)
+		},
+	}
+}
+
+// greetOnce says hello to a new guest and waits for the answer.
+func greetOnce(ctx context.Context, channel *os.File, token string) error {
+	w := newWire(channel, token)
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		deadline = time.Now().Add(answerDeadline)
+	}
+	// Reading is bounded by the deadline and by the end of ctx, whichever comes first.
+	if err := channel.SetReadDeadline(deadline); err != nil {
+		return fmt.Errorf("greet the guest: %w", err)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = channel.SetReadDeadline(time.Unix(1, 0)) }) // only fails when closed
+	defer stop()
+	if err := w.send(hello(), nil); err != nil {
+		return err
+	}
+	for {
+		m, err := w.receive()
+		if err != nil {
+			return fmt.Errorf("greet the guest: %w", err)
+		}
+		if m.Op == "hello" {
+			return channel.SetReadDeadline(time.Time{}) //nolint:wrapcheck // only fails when closed
+		}
+	}
+}
+
+func hello() map[string]any {
+	seed := make([]byte, 64)
+	_, _ = rand.Read(seed) // never fails
+	return map[string]any{"op": "hello", "seed": hex.EncodeToString(seed)}
+}
+
+// New makes a kernel of a guest that runs the program of Program. The files that are in
+// its /work now count as known. On an error the guest is closed.
+func New(ctx context.Context, guest *sandbox.Sandbox, config Config, token string) (*Kernel, error) {
+	k := &Kernel{
+		config: config, guest: guest, wire: newWire(guest.Channel, token),
+		messages: make(chan *message, queuedMessages), done: make(chan struct{}),
+	}
+	var err error
+	if k.stdout, err = newStream(guest.Stdout); err == nil {
+		k.stderr, err = newStream(guest.Stderr)
+	}
+	if err != nil {
+		return nil, errors.Join(err, guest.Close())
+	}
+	k.still = time.AfterFunc(time.Hour, guest.Stop)
+	k.readers.Go(k.stdout.pump)
+	k.readers.Go(k.stderr.pump)
+	k.readers.Go(k.read)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.wakeUp()
+	defer k.rest()
+	if err := k.greet(ctx); err != nil {
+		k.mu.Unlock()
+		defer k.mu.Lock()
+		return nil, errors.Join(err, k.Close())
+	}
+	return k, nil
+}
+
+// read passes messages on until the guest ends.
+func (k *Kernel) read() {
+	defer close(k.messages)
+	for {
+		m, err := k.wire.receive()
+		if err != nil {
+			k.broken = err
+			if !errors.Is(err, io.EOF) {
+				k.guest.Kill()
+			}
+			return
+		}
+		select {
+		case k.messages <- m:
+		case <-k.done:
+			return
+		}
+	}
+}
+
+// Lost reports whether the guest has ended: the kernel can only be closed.
+func (k *Kernel) Lost() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.lost
+}
+
+// Close ends the guest and removes it. It ends a run that is under way.
+func (k *Kernel) Close() error {
+	k.guest.Kill()
+	k.mu.Lock()
+	k.still.Stop()
+	k.lost = true
+	select {
+	case <-k.done:
+	default:
+		close(k.done)
+	}
+	k.mu.Unlock()
+	err := k.guest.Close()
+	k.readers.Wait()
+	return err
+}
+
+// wakeUp lets the guest go on, before an operation. rest is its counterpart.
+func (k *Kernel) wakeUp() {
+	k.still.Stop()
+	k.guest.Continue()
+}
+
+func (k *Kernel) rest() {
+	if !k.lost {
+		k.still.Reset(lingerTime)
+	}
+}
+
+// next returns the next message within d.
+func (k *Kernel) next(ctx context.Context, d time.Duration) (*message, error) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case m, ok := <-k.messages:
+		if !ok {
+			return nil, k.lose()
+		}
+		return m, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-timer.C:
+		k.guest.Kill()
+		k.lost = true
+		return nil, fmt.Errorf("guest %s did not answer within %v", k.guest.ID, d)
+	}
+}
+
+// lose notes that the guest has ended and says why.
+func (k *Kernel) lose() error {
+	k.lost = true
+	return fmt.Errorf("guest %s has ended: %w", k.guest.ID, k.broken)
+}
+
+// greet begins with a new interpreter: seeds it, learns its number. An answer that
+// does not come ends the guest.
+func (k *Kernel) greet(ctx context.Context) error {
+	if err := k.wire.send(hello(), nil); err != nil {
+		k.guest.Kill()
+		k.lost = true
+		return err
+	}
+	for {
+		m, err := k.next(ctx, answerDeadline)
+		if err != nil {
+			return err
+		}
+		if m.Op == "hello" && m.PID > 1 {
+			k.pid = m.PID
+			return nil
+		}
+	}
+}
+
+// restart begins a new interpreter in the guest, when the last one has ended.
+func (k *Kernel) restart(ctx context.Context) error {
+	if !k.dead {
+		return nil
+	}
+	if err := k.wire.send(map[string]any{"op": "start"}, nil); err != nil {
+		k.guest.Kill()
+		k.lost = true
+		return err
+	}
+	if err := k.greet(ctx); err != nil {
+		return err
+	}
+	k.dead = false
+	return nil
+}
+
+// signal sends a signal to the interpreter.
+func (k *Kernel) signal(ctx context.Context, s syscall.Signal) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signalDeadline)
+	defer cancel()
+	if err := k.guest.Signal(ctx, k.pid, s); err != nil {
+		k.config.Log.Warn("signal to a guest", "guest", k.guest.ID, "signal", s.String(), "error", err)
+	}
+}
+
+// signalDeadline bounds the start of runsc that delivers a signal.
+const signalDeadline = 3 * time.Second

@@ -1,0 +1,232 @@
+package kernel
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+)
+
+// Output is what a stream of a run carried: the first and the last part of it.
+type Output struct {
+	head    []byte
+	tail    []byte
+	Omitted int64 // bytes between the two that were not kept
+}
+
+// Text returns the output as valid UTF-8 of about most bytes, with a visible
+// mark where bytes were left out of the middle.
+func (o Output) Text(most int) string {
+	if o.Omitted == 0 && len(o.head)+len(o.tail) <= most {
+		return strings.ToValidUTF8(string(o.head)+string(o.tail), "\uFFFD")
+	}
+	head, tail := o.head, o.tail
+	if o.Omitted == 0 { // one piece: cut it here
+		whole := append(append([]byte{}, head...), tail...)
+		head, tail = whole, whole
+	}
+	total := int64(len(o.head)+len(o.tail)) + o.Omitted
+	first, last := trimEnd(head[:min(len(head), most/2)]), trimStart(tail[max(0, len(tail)-most/2):])
+	left := total - int64(len(first)) - int64(len(last))
+	return strings.ToValidUTF8(string(first), "\uFFFD") + leftOut(left) + strings.ToValidUTF8(string(last), "\uFFFD")
+}
+
+// Len returns the number of bytes that the stream carried.
+func (o Output) Len() int64 { return int64(len(o.head)+len(o.tail)) + o.Omitted }
+
+// leftOut is the mark in the middle of a shortened text.
+func leftOut(n int64) string { return fmt.Sprintf("\n… %d bytes left out …\n", n) }
+
+// cut shortens s to about most bytes, leaving out the middle.
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	first, last := trimEnd([]byte(s[:most/2])), trimStart([]byte(s[len(s)-most/2:]))
+	return string(first) + leftOut(int64(len(s)-len(first)-len(last))) + string(last)
+}
+
+// trimEnd and trimStart drop the part of a character that a cut left.
+func trimEnd(b []byte) []byte {
+	for range utf8.UTFMax - 1 {
+		if r, size := utf8.DecodeLastRune(b); r != utf8.RuneError || size != 1 {
+			break
+		}
+		b = b[:len(b)-1]
+	}
+	return b
+}
+
+func trimStart(b []byte) []byte {
+	for i := 0; i < utf8.UTFMax-1 && len(b) > 0 && !utf8.RuneStart(b[0]); i++ {
+		b = b[1:]
+	}
+	return b
+}
+
+// collector keeps an Output while it grows, in bounded memory.
+type collector struct {
+	most int // bytes kept
+	out  Output
+	ring []byte // the last bytes, once the head is full
+	next int    // where the ring goes on
+	seen int64  // bytes that went into the ring
+}
+
+func (c *collector) add(data []byte) {
+	if room := c.most/2 - len(c.out.head); room > 0 {
+		n := min(room, len(data))
+		c.out.head = append(c.out.head, data[:n]...)
+		data = data[n:]
+	}
+	if len(data) == 0 {
+		return
+	}
+	c.seen += int64(len(data))
+	size := c.most / 2
+	if len(data) >= size {
+		data = data[len(data)-size:]
+	}
+	if room := size - len(c.ring); room > 0 { // it grows to its size first
+		n := min(room, len(data))
+		c.ring = append(c.ring, data[:n]...)
+		c.next = len(c.ring) % size
+		data = data[n:]
+	}
+	for len(data) > 0 {
+		n := copy(c.ring[c.next:], data)
+		c.next = (c.next + n) % size
+		data = data[n:]
+	}
+}
+
+// take returns what was collected and begins anew.
+func (c *collector) take() Output {
+	out := c.out
+	if c.seen > int64(len(c.ring)) {
+		out.tail = append(append([]byte{}, c.ring[c.next:]...), c.ring[:c.next]...)
+		out.Omitted = c.seen - int64(len(c.ring))
+	} else {
+		out.tail = c.ring
+	}
+	*c = collector{most: c.most}
+	return out
+}
+
+// stream reads what a guest prints on one pipe, all the time.
+type stream struct {
+	file *os.File
+	raw  syscall.RawConn
+	busy atomic.Bool // bytes are on their way from the pipe to the collector
+
+	mu   sync.Mutex // guards what follows
+	run  *collector // of the run under way, nil between runs
+	late collector
+	live func([]byte) // gets the first half of streamBytes of a run
+}
+
+// readBuffers are shared: a pipe that has nothing to read needs none.
+var readBuffers = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }}
+
+func newStream(file *os.File) (*stream, error) {
+	raw, err := file.SyscallConn()
+	if err != nil {
+		return nil, fmt.Errorf("output of a guest: %w", err)
+	}
+	return &stream{file: file, raw: raw, late: collector{most: lateBytes}}, nil
+}
+
+// pump reads until the pipe ends or is closed.
+func (s *stream) pump() {
+	for ended := false; !ended; {
+		err := s.raw.Read(func(fd uintptr) bool {
+			s.busy.Store(true)
+			defer s.busy.Store(false)
+			buffer := readBuffers.Get().(*[]byte) //nolint:forcetypeassert // the pool holds nothing else
+			defer readBuffers.Put(buffer)
+			for {
+				n, err := syscall.Read(int(fd), *buffer)
+				switch {
+				case err == syscall.EAGAIN: //nolint:errorlint // a plain errno
+					return false // wait for more
+				case err == syscall.EINTR: //nolint:errorlint // a plain errno
+				case err != nil || n == 0:
+					ended = true
+					return true
+				default:
+					s.add((*buffer)[:n])
+				}
+			}
+		})
+		if err != nil {
+			return // closed
+		}
+	}
+}
+
+func (s *stream) add(data []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.run == nil {
+		s.late.add(data)
+		return
+	}
+	if s.live != nil && s.run.out.Len() < streamBytes/2 {
+		s.live(data)
+	}
+	s.run.add(data)
+}
+
+// begin makes what comes from now on the output of a run.
+func (s *stream) begin(live func([]byte)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.run, s.live = &collector{most: streamBytes}, live
+}
+
+// end returns the output of the run.
+func (s *stream) end() Output {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := s.run.take()
+	s.run, s.live = nil, nil
+	return out
+}
+
+// takeLate returns what was printed while no run was under way.
+func (s *stream) takeLate() Output {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.late.take()
+}
+
+// drainLimit bounds the wait for output that was written before a run ended. A
+// thread that prints without end would keep the pipe full.
+const drainLimit = 200 * time.Millisecond
+
+// drain waits until all that is in the pipe has been collected.
+func (s *stream) drain() {
+	for deadline := time.Now().Add(drainLimit); ; time.Sleep(50 * time.Microsecond) {
+		if s.empty() && !s.busy.Load() || time.Now().After(deadline) {
+			return
+		}
+	}
+}
+
+// empty reports whether the pipe holds nothing. Asked before busy: bytes leave the pipe only while busy is set.
+func (s *stream) empty() bool {
+	waiting := 0
+	err := s.raw.Control(func(fd uintptr) {
+		n, err := unix.IoctlGetInt(int(fd), unix.TIOCINQ)
+		if err == nil {
+			waiting = n
+		}
+	})
+	return err != nil || waiting == 0
+}

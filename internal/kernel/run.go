@@ -1,0 +1,372 @@
+package kernel
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"image"
+	_ "image/jpeg" // pictures of guests are checked
+	_ "image/png"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// A Candidate is a text that may be the code of a run. The first that compiles is run.
+type Candidate struct {
+	Code      string `json:"code"`
+	MustAct   bool   `json:"must_act"`   // only if it does something
+	RunAnyway bool   `json:"run_anyway"` // for its error, if none compiles
+}
+
+// A Request is one run.
+type Request struct {
+	Candidates []Candidate
+	Timeout    time.Duration // 0 for the configured limit, which is also the most
+	// Output, if not nil, gets what the code prints as it comes, the beginning of each stream (512 KiB).
+	// It is called from two goroutines and must return quickly.
+	Output func(stdout, stderr []byte)
+}
+
+// The signals that the guest's interpreter knows (guest/PROTOCOL.md).
+const (
+	signalInterrupt = syscall.SIGINT
+	signalMemory    = syscall.SIGXCPU // of the signals that runsc knows, the one that means a limit and is free
+)
+
+const (
+	// interruptGrace is what interrupted code has to come to an end.
+	interruptGrace = 2 * time.Second
+	// killGrace is what the guest has to tell of a killed interpreter.
+	killGrace = 3 * time.Second
+	// memoryEvery is how often a guest's memory is looked at during a run.
+	memoryEvery = 25 * time.Millisecond
+	// memoryGrace is what code has to get below the memory limit once it got a MemoryError.
+	memoryGrace = time.Second
+)
+
+// run is the state of one run under way.
+type run struct {
+	kernel  *Kernel
+	n       int
+	result  *Result
+	begun   time.Time
+	why     Status      // why it is being ended, "" while it is not
+	next    *time.Timer // the time limit, then the ends of the graces
+	killed  bool        // the interpreter was killed
+	pending chan struct{}
+	bytes   int // of pictures
+}
+
+// Run runs the first of the candidates that is code. The end of ctx interrupts it like
+// the time limit does; the chat goes on after it. The error is that of a lost guest.
+func (k *Kernel) Run(ctx context.Context, req Request) (*Result, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.lost {
+		return nil, fmt.Errorf("guest %s has ended", k.guest.ID)
+	}
+	k.wakeUp()
+	defer k.rest()
+	if err := k.restart(ctx); err != nil {
+		return nil, err
+	}
+	limit := k.config.RunTimeout
+	if req.Timeout > 0 && req.Timeout < limit {
+		limit = req.Timeout
+	}
+	k.turn++
+	r := &run{kernel: k, n: k.turn, result: &Result{}, begun: time.Now(), next: time.NewTimer(limit)}
+	defer r.next.Stop()
+	k.stdout.drain()
+	k.stderr.drain()
+	k.stdout.begin(liveTo(req.Output, true))
+	k.stderr.begin(liveTo(req.Output, false))
+	err := k.wire.send(map[string]any{"op": "run", "n": r.n, "candidates": req.Candidates}, nil)
+	if err == nil {
+		err = r.wait(ctx)
+	}
+	if r.pending != nil {
+		<-r.pending
+	}
+	r.finish(err)
+	if err != nil {
+		k.guest.Kill()
+		k.lost, r.result.Lost, r.result.Reset = true, true, true
+		if r.why == "" {
+			r.result.Status = Crashed
+		}
+		k.config.Log.Warn("a guest is lost", "guest", k.guest.ID, "why", string(r.why), "error", err)
+	}
+	return r.result, nil
+}
+
+func liveTo(output func(stdout, stderr []byte), isStdout bool) func([]byte) {
+	switch {
+	case output == nil:
+		return nil
+	case isStdout:
+		return func(b []byte) { output(b, nil) }
+	default:
+		return func(b []byte) { output(nil, b) }
+	}
+}
+
+// wait handles messages until the run is over. An error means that the guest is lost.
+func (r *run) wait(ctx context.Context) error {
+	watch := time.NewTicker(memoryEvery)
+	defer watch.Stop()
+	gone := ctx.Done()
+	for {
+		select {
+		case m, ok := <-r.kernel.messages:
+			if !ok {
+				return r.kernel.lose()
+			}
+			over, err := r.handle(m)
+			if over || err != nil {
+				return err
+			}
+		case <-gone:
+			gone = nil
+			r.stop(ctx, Canceled)
+		case <-watch.C:
+			if err := r.watchMemory(ctx); err != nil {
+				return err
+			}
+		case <-r.next.C:
+			if err := r.timeUp(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// handle takes one message; over is true when the run has ended.
+func (r *run) handle(m *message) (over bool, err error) {
+	switch m.Op {
+	case "image":
+		return false, r.addImage(m)
+	case "late":
+		r.addLate(m)
+	case "done":
+		if m.N != r.n {
+			return false, nil // the late answer to a run that was given up
+		}
+		r.done(m)
+		return true, nil
+	case "died":
+		r.died(m)
+		return true, nil
+	}
+	return false, nil // an answer that nobody waits for
+}
+
+// stop interrupts the code; what follows if it does not end is timeUp's.
+func (r *run) stop(ctx context.Context, why Status) {
+	if r.why != "" {
+		return
+	}
+	r.why = why
+	s := signalInterrupt
+	r.next.Reset(interruptGrace)
+	if why == Memory {
+		s = signalMemory
+		r.next.Reset(memoryGrace)
+	}
+	r.send(ctx, s)
+}
+
+// send delivers a signal beside the run, since it takes a start of runsc.
+func (r *run) send(ctx context.Context, s syscall.Signal) {
+	before, finished := r.pending, make(chan struct{})
+	r.pending = finished
+	go func() {
+		defer close(finished)
+		if before != nil {
+			<-before
+		}
+		r.kernel.signal(ctx, s)
+	}()
+}
+
+// timeUp is called at the time limit and at the end of each grace.
+func (r *run) timeUp(ctx context.Context) error {
+	switch {
+	case r.why == "":
+		r.stop(ctx, TimedOut)
+	case !r.killed:
+		r.kill(ctx)
+	default:
+		return fmt.Errorf("guest %s does not end its interpreter", r.kernel.guest.ID)
+	}
+	return nil
+}
+
+// kill ends the interpreter; the guest then tells of it and lives on.
+func (r *run) kill(ctx context.Context) {
+	r.killed = true
+	r.next.Reset(killGrace)
+	r.send(ctx, syscall.SIGKILL)
+}
+
+// watchMemory looks at the guest's memory: at the limit the code gets a MemoryError, at
+// a quarter more, or when that did not help in time, the interpreter is ended, and at
+// twice the limit the whole guest.
+func (r *run) watchMemory(ctx context.Context) error {
+	held, limit := r.kernel.guest.MemoryBytes(), r.kernel.config.Limits.MemoryBytes
+	r.result.PeakBytes = max(r.result.PeakBytes, held)
+	switch {
+	case held > 2*limit:
+		r.why = Memory
+		return fmt.Errorf("guest %s holds %d bytes, more than twice its limit", r.kernel.guest.ID, held)
+	case held > limit+limit/4 && !r.killed:
+		r.why = Memory
+		r.kill(ctx)
+	case held > limit:
+		r.stop(ctx, Memory)
+	case r.why == Memory && !r.killed: // it helped: the code may go on until its time limit
+		r.recovered()
+	}
+	return nil
+}
+
+// recovered undoes what stop began, when code has freed its memory.
+func (r *run) recovered() {
+	r.why = ""
+	left := r.kernel.config.RunTimeout - time.Since(r.begun)
+	r.next.Reset(max(0, left))
+	r.result.Notes = append(r.result.Notes, fmt.Sprintf("the memory limit of %s was reached once", size(r.kernel.config.Limits.MemoryBytes)))
+}
+
+// done takes the result of code that came to an end.
+func (r *run) done(m *message) {
+	res := r.result
+	res.Chosen, res.Error = m.Chosen, m.exception()
+	res.ExitText = cut(m.ExitText, valueBytes)
+	if m.Exit != nil {
+		res.ExitCode = *m.Exit
+	}
+	if m.Value != nil {
+		res.Value = &Value{Text: cut(m.Value.Text, 2*valueBytes), Type: cut(m.Value.Type, noteBytes), Omitted: max(0, m.Value.Omitted)}
+	}
+	if m.Table != nil {
+		res.Table = &Table{Markdown: cut(m.Table.Markdown, 2*valueBytes), Rows: m.Table.Rows, Columns: m.Table.Columns}
+	}
+	for _, note := range m.Notes[:min(len(m.Notes), notesPerRun)] {
+		res.Notes = append(res.Notes, cut(note, noteBytes))
+	}
+	res.Files = m.Files.report()
+	res.Status = Status(m.Status.word)
+	switch res.Status {
+	case OK, Failed, Exited, NotCode:
+	default:
+		res.Status = Failed
+	}
+	// Code that caught the interrupt and went on to an end has still hit the limit.
+	if r.why != "" && r.why != Memory {
+		res.Status = r.why
+	}
+	if res.Error != nil && res.Error.Type == "MemoryError" && r.why == Memory {
+		res.Status = Memory
+	}
+}
+
+// died takes the report of an interpreter that has ended.
+func (r *run) died(m *message) {
+	k, res := r.kernel, r.result
+	k.dead = true
+	res.Reset = true
+	res.Files = m.Files.report()
+	wait := syscall.WaitStatus(m.Status.wait) //nolint:gosec // only shown
+	switch {
+	case r.why != "":
+		res.Status = r.why
+	case m.Reason == "files":
+		res.Status = Files
+	case wait.Exited():
+		res.Status, res.ExitCode = Crashed, wait.ExitStatus()
+	default:
+		res.Status, res.Signal = Crashed, signalName(wait.Signal())
+	}
+}
+
+func signalName(s syscall.Signal) string {
+	names := map[syscall.Signal]string{
+		syscall.SIGSEGV: "SIGSEGV", syscall.SIGABRT: "SIGABRT", syscall.SIGKILL: "SIGKILL", syscall.SIGBUS: "SIGBUS",
+		syscall.SIGILL: "SIGILL", syscall.SIGFPE: "SIGFPE", syscall.SIGTERM: "SIGTERM", syscall.SIGSYS: "SIGSYS",
+		syscall.SIGHUP: "SIGHUP", syscall.SIGQUIT: "SIGQUIT", syscall.SIGPIPE: "SIGPIPE", syscall.SIGTRAP: "SIGTRAP",
+		syscall.SIGUSR1: "SIGUSR1", syscall.SIGUSR2: "SIGUSR2", syscall.SIGXFSZ: "SIGXFSZ", syscall.SIGALRM: "SIGALRM",
+	}
+	if name := names[s]; name != "" {
+		return name
+	}
+	return fmt.Sprintf("signal %d", int(s))
+}
+
+// finish collects what was printed.
+func (r *run) finish(err error) {
+	k, res := r.kernel, r.result
+	if err == nil {
+		k.stdout.drain()
+		k.stderr.drain()
+	}
+	res.Duration = time.Since(r.begun)
+	late := collector{most: lateBytes}
+	for _, out := range []Output{res.Late, k.stdout.takeLate(), k.stderr.takeLate()} {
+		late.add(out.head)
+		late.add(out.tail)
+	}
+	res.Late = late.take()
+	res.Stdout, res.Stderr = k.stdout.end(), k.stderr.end()
+	res.PeakBytes = max(res.PeakBytes, k.guest.MemoryBytes())
+	if err != nil {
+		res.Status = r.why
+	}
+}
+
+// addLate keeps what a thread of an earlier run has printed.
+func (r *run) addLate(m *message) {
+	late := collector{most: lateBytes}
+	late.add(r.result.Late.head)
+	late.add(r.result.Late.tail)
+	late.add(m.body)
+	r.result.Late = late.take()
+}
+
+// addImage checks a picture and keeps it. More than the bounds ends the guest,
+// whose interpreter keeps to them.
+func (r *run) addImage(m *message) error {
+	if m.N != r.n {
+		return nil
+	}
+	r.bytes += len(m.body)
+	if len(r.result.Images) >= imagesPerRun || len(m.body) > imageBytes || r.bytes > picturesBytes {
+		return fmt.Errorf("%w: more than %d pictures or %d bytes of them", errProtocol, imagesPerRun, picturesBytes)
+	}
+	config, format, err := image.DecodeConfig(bytes.NewReader(m.body))
+	if err != nil || config.Width > imageSide || config.Height > imageSide || config.Width < 1 || config.Height < 1 {
+		r.result.Notes = append(r.result.Notes, "a picture was left out: it is not a PNG or JPEG of reasonable size")
+		return nil
+	}
+	source := m.Source
+	if !strings.Contains(" matplotlib pil repr ", " "+source+" ") {
+		source = "repr"
+	}
+	r.result.Images = append(r.result.Images, Image{
+		MIMEType: "image/" + format, Width: config.Width, Height: config.Height, Source: source, Data: m.body,
+	})
+	return nil
+}
+
+// size prints a number of bytes as people write limits: 1 GiB, 512 MiB.
+func size(n int64) string {
+	switch {
+	case n >= 1<<30 && n%(1<<30) == 0:
+		return fmt.Sprintf("%d GiB", n>>30)
+	case n >= 1<<20:
+		return fmt.Sprintf("%d MiB", n>>20)
+	default:
+		return fmt.Sprintf("%d bytes", n)
+	}
+}

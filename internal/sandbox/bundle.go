@@ -1,0 +1,155 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// Where things are in the guest.
+const (
+	guestPython   = "/opt/python"
+	guestPrograms = "/opt/runpython"
+	guestWork     = "/work"
+	guestHome     = "/tmp"
+)
+
+// A mount, a process and a spec are the parts of an OCI runtime configuration
+// (opencontainers/runtime-spec 1.0.0, config.md) that a guest needs.
+type mount struct {
+	Destination string   `json:"destination"`
+	Type        string   `json:"type"`
+	Source      string   `json:"source"`
+	Options     []string `json:"options,omitempty"`
+}
+
+type process struct {
+	User struct {
+		UID int `json:"uid"`
+		GID int `json:"gid"`
+	} `json:"user"`
+	Cwd             string              `json:"cwd"`
+	Args            []string            `json:"args"`
+	Env             []string            `json:"env"`
+	NoNewPrivileges bool                `json:"noNewPrivileges"`
+	Capabilities    map[string][]string `json:"capabilities"`
+}
+
+type spec struct {
+	Version  string `json:"ociVersion"`
+	Hostname string `json:"hostname"`
+	Root     struct {
+		Path     string `json:"path"`
+		Readonly bool   `json:"readonly"`
+	} `json:"root"`
+	Process process `json:"process"`
+	Mounts  []mount `json:"mounts"`
+	Linux   struct {
+		Namespaces []map[string]string `json:"namespaces"`
+	} `json:"linux"`
+}
+
+// initCapabilities are those of the guest's first process: to become another user, to end
+// processes of that user, and to read and count that user's files. The kernel, and with it
+// all code of a chat, has none.
+var initCapabilities = []string{"CAP_KILL", "CAP_SETGID", "CAP_SETUID", "CAP_DAC_READ_SEARCH"}
+
+// writeBundle writes the folder of a guest: its configuration and what it mounts alone.
+func (h *Host) writeBundle(dir string) error {
+	for _, name := range []string{"work", "state"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
+			return fmt.Errorf("folder of a guest: %w", err)
+		}
+	}
+	// The guest's user is not the host's: it may write because everybody may.
+	// The folder above is closed to others.
+	if err := os.Chmod(filepath.Join(dir, "work"), 0o777); err != nil { //nolint:gosec // see above
+		return fmt.Errorf("folder of a guest: %w", err)
+	}
+	config, err := json.Marshal(h.spec(dir))
+	if err != nil {
+		return fmt.Errorf("configuration of a guest: %w", err)
+	}
+	return errors.Join(
+		os.WriteFile(filepath.Join(dir, "config.json"), config, 0o600),
+		os.WriteFile(filepath.Join(dir, "meminfo"), []byte(h.config.Limits.memoryInformation()), 0o444), //nolint:gosec // read in the guest
+	)
+}
+
+func (h *Host) spec(dir string) spec {
+	var s spec
+	s.Version, s.Hostname = "1.0.0", "runpython"
+	s.Root.Path, s.Root.Readonly = h.root.dir, true
+	s.Process = process{
+		Cwd:             "/",
+		Args:            h.guestCommand(),
+		Env:             guestEnvironment(h.config.Limits.processors()),
+		NoNewPrivileges: true,
+		Capabilities: map[string][]string{
+			"bounding": initCapabilities, "effective": initCapabilities, "permitted": initCapabilities,
+		},
+	}
+	s.Mounts = h.mounts(dir)
+	for _, kind := range []string{"pid", "network", "ipc", "uts", "mount"} {
+		s.Linux.Namespaces = append(s.Linux.Namespaces, map[string]string{"type": kind})
+	}
+	return s
+}
+
+// guestCommand is the command line of the guest's first process.
+func (h *Host) guestCommand() []string {
+	command := []string{guestPython + "/bin/python3"}
+	command = append(command, h.config.Program.Arguments...)
+	return append(command, h.config.Limits.arguments()...)
+}
+
+func (h *Host) mounts(dir string) []mount {
+	tmpfs := func(at string) mount {
+		size := "size=" + strconv.FormatInt(h.config.Limits.tmpBytes(), 10)
+		return mount{at, "tmpfs", "tmpfs", []string{"nosuid", "nodev", "mode=1777", size}}
+	}
+	mounts := []mount{
+		{"/proc", "proc", "proc", nil},
+		{"/dev", "tmpfs", "tmpfs", nil},
+		{"/sys", "sysfs", "sysfs", []string{"nosuid", "noexec", "nodev", "ro"}},
+		tmpfs("/dev/shm"),
+		tmpfs("/tmp"),
+		bind(h.config.Interpreter, guestPython, "ro"),
+		bind(h.config.Program.Dir, guestPrograms, "ro"),
+		bind(filepath.Join(dir, "work"), guestWork, "rw"),
+		bind(filepath.Join(dir, "meminfo"), "/proc/meminfo", "ro"),
+	}
+	for _, folder := range h.root.binds {
+		mounts = append(mounts, bind(folder, folder, "ro"))
+	}
+	return mounts
+}
+
+func bind(source, destination, mode string) mount {
+	return mount{destination, "bind", source, []string{"rbind", "nosuid", "nodev", mode}}
+}
+
+// guestEnvironment is the whole environment of a guest: nothing of the host's.
+func guestEnvironment(processors int) []string {
+	threads := strconv.Itoa(processors)
+	return []string{
+		"PATH=" + guestPython + "/bin:/usr/local/bin:/usr/bin:/bin",
+		"HOME=" + guestHome,
+		"TMPDIR=/tmp",
+		"USER=user",
+		"LOGNAME=user",
+		"LANG=C.UTF-8",
+		"LC_CTYPE=C.UTF-8",
+		"PYTHONDONTWRITEBYTECODE=1",
+		"PYTHONUTF8=1",
+		"MPLBACKEND=Agg",
+		"SSL_CERT_FILE=" + certificatesPath,
+		"OMP_NUM_THREADS=" + threads,
+		"OPENBLAS_NUM_THREADS=" + threads,
+		"MKL_NUM_THREADS=" + threads,
+		"NUMEXPR_MAX_THREADS=" + threads,
+	}
+}

@@ -1,0 +1,21 @@
+// Package sandbox runs untrusted programs inside gVisor.
+//
+// A [Host] starts a [Sandbox]: one guest with its own files, processes and
+// memory, and no network. Close ends it. When Close returns, no process, mount or file of
+// the guest is left. A host keeps some guests ahead in a pool, which it fills
+// from one checkpoint image.
+//
+// # Trust
+//
+// All that comes out of a guest is hostile: bytes, names, sizes, exit codes.
+// This package bounds what a guest may use; it does not look at what it says.
+// Guests never see the host's environment, users, processes or files, but
+// for the interpreter, the C library and, unless switched off, its programs.
+//
+// # Failure
+//
+// Starts and restores have a deadline, are tried again and counted. An error of a
+// method means that the fate of the guest is unknown, and the only safe next
+// step is Close. If this process dies, a keeper process removes its guests
+// after a while; if that dies too, the next host on the same data folder does.
+package sandbox

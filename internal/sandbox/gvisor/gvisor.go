@@ -1,0 +1,57 @@
+// Package gvisor is the gVisor that is linked into the program.
+//
+// The program starts itself again under the name runsc; [IsReexec] tells such
+// a start from an ordinary one and [Main] then is gVisor's command line, cut to
+// the commands that a guest's life needs. It is the only package that imports
+// gvisor.dev: its maintainers do not support builds of runsc from the Go branch,
+// so what changes there must stay in here.
+//
+// # Trust
+//
+// Main runs in processes of its own, never beside the server's data. The guest
+// talks to that code, which is gVisor's to keep safe.
+//
+// # Failure
+//
+// Main does not return: gVisor ends the process, with a message on standard error.
+package gvisor
+
+import (
+	"path/filepath"
+	"strings"
+
+	"gvisor.dev/gvisor/runsc/cli"
+	"gvisor.dev/gvisor/runsc/cmd"
+	"gvisor.dev/gvisor/runsc/cmd/sentry/sentrycmd"
+	"gvisor.dev/gvisor/runsc/cmd/util"
+)
+
+// Module is the path of gVisor's module, whose version the build information names.
+const Module = "gvisor.dev/gvisor"
+
+// IsReexec reports whether the process with these arguments (os.Args) was
+// started as runsc: by us under that name, or by gVisor, which names its
+// children runsc-sandbox and runsc-gofer and starts its umounter as /proc/self/exe.
+func IsReexec(args []string) bool {
+	if len(args) == 0 {
+		return false
+	}
+	return strings.HasPrefix(filepath.Base(args[0]), "runsc") || args[0] == "/proc/self/exe"
+}
+
+// Main is runsc. It reads os.Args and ends the process.
+func Main() {
+	cli.Run(nil, map[util.SubCommand]string{
+		new(sentrycmd.Boot):   "",
+		new(sentrycmd.Umount): "",
+		new(cmd.Gofer):        "",
+		new(cmd.Run):          "",
+		new(cmd.Restore):      "",
+		new(cmd.Checkpoint):   "",
+		new(cmd.Kill):         "",
+		new(cmd.Delete):       "",
+		new(cmd.State):        "",
+		new(cmd.List):         "",
+		new(cmd.Events):       "",
+	}, nil)
+}

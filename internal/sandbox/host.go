@@ -1,0 +1,322 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"runpython/internal/fault"
+)
+
+// A Program is what runs in every guest: the command, and how to know that it is ready.
+type Program struct {
+	Dir       string   // folder of the host that the guest sees at /opt/runpython
+	Arguments []string // of the Python interpreter; the limits follow as NAME=NUMBER
+	Key       string   // changes when the interpreter or the program changes
+	// Ready is called once for each guest, after a start or a restore, before
+	// anybody gets it. Its deadline is that of ctx.
+	Ready func(ctx context.Context, s *Sandbox) error
+}
+
+// Config is what a Host needs. All folders are absolute.
+type Config struct {
+	Data        string // folder of the product's data; the host uses run/, images/ and rootfs/ in it
+	Runsc       string // program that becomes gVisor under the name runsc: this program or an official binary
+	Interpreter string // folder with bin/python3, seen by guests at /opt/python
+	Program     Program
+	Limits      Limits
+	Pool        int  // guests kept ahead
+	HostTools   bool // whether guests see the host's /bin and /usr/bin
+	Log         *slog.Logger
+
+	// Keeper is the command line of a process that runs KeeperMain; empty for none.
+	Keeper []string
+	// KeeperFiles are inherited by the keeper and stay open as long as it lives.
+	KeeperFiles []*os.File
+	// Rescue is how long guests outlive a killed host.
+	Rescue time.Duration
+}
+
+// Stats counts what a host has done since it was opened.
+type Stats struct {
+	Started  int64 // guests started from nothing
+	Restored int64 // guests restored from an image
+	Failed   int64 // starts and restores that were given up or tried again
+	Live     int64 // guests that exist now, the pool's included
+	Pooled   int64 // guests that wait in the pool
+}
+
+// Host starts guests. It is safe for concurrent use. Close it.
+type Host struct {
+	config   Config
+	runsc    runsc
+	root     *rootfs
+	instance *instance
+	groups   *groups
+	image    *image
+	starts   chan struct{} // one token for each start under way
+
+	started, restored, failed atomic.Int64
+
+	mu     sync.Mutex // guards what follows
+	live   map[string]*Sandbox
+	pooled []*Sandbox
+	closed bool
+
+	wake   chan struct{} // tells the filler that the pool may be short
+	stop   context.CancelFunc
+	filler sync.WaitGroup
+}
+
+const (
+	// startDeadline bounds one start or restore, from the start of runsc until the
+	// program is ready: some 0.2 s on an idle machine, a few seconds with many at once.
+	startDeadline = 10 * time.Second
+	// startAttempts is how often a start is tried before it is an error.
+	startAttempts = 3
+	// fillPause is how long the pool waits after somebody took a guest, so that
+	// the next start does not compete with that guest's first run.
+	fillPause = 30 * time.Millisecond
+	// fillRetry is the pause after a failed start in the pool.
+	fillRetry = 5 * time.Second
+)
+
+// Open prepares the data folder, removes what killed hosts have left there, and
+// begins to fill the pool in the background. It takes some milliseconds.
+func Open(ctx context.Context, config Config) (*Host, error) {
+	path, err := filepath.EvalSymlinks(config.Runsc)
+	if err != nil {
+		return nil, fault.New(fault.Unsupported, err, "the program for gVisor (--runsc) is not there")
+	}
+	config.Runsc = path
+	h := &Host{
+		config: config,
+		runsc:  runsc{path: path, workBytes: config.Limits.WorkBytes, processors: config.Limits.processors()},
+		starts: make(chan struct{}, max(2, runtime.NumCPU())),
+		live:   make(map[string]*Sandbox),
+		wake:   make(chan struct{}, 1),
+	}
+	if h.root, err = openRootfs(config.Data, config.HostTools); err != nil {
+		return nil, err
+	}
+	becomeSubreaper()
+	if err := removeDeadInstances(config.Data); err != nil {
+		config.Log.Warn("remove what a killed process left", "error", err)
+	}
+	if h.instance, err = newInstance(config.Data); err != nil {
+		return nil, err
+	}
+	if err := h.instance.startKeeper(config); err != nil {
+		return nil, errors.Join(err, h.instance.close())
+	}
+	h.groups = newGroups(h.instance.name, config.Limits)
+	h.image = newImage(h)
+	fill, stop := context.WithCancel(context.WithoutCancel(ctx))
+	h.stop = stop
+	h.filler.Go(func() { h.fill(fill) })
+	h.wakeFiller()
+	return h, nil
+}
+
+// Missing names the limits that this machine does not let us hold, for the
+// operator; empty when there are none.
+func (h *Host) Missing() []string { return h.groups.missing() }
+
+// Stats returns the counts so far.
+func (h *Host) Stats() Stats {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return Stats{
+		Started: h.started.Load(), Restored: h.restored.Load(), Failed: h.failed.Load(),
+		Live: int64(len(h.live)), Pooled: int64(len(h.pooled)),
+	}
+}
+
+// Take returns a guest that nobody has used: one of the pool, else a new one. It
+// may be stopped. The caller closes it.
+func (h *Host) Take(ctx context.Context) (*Sandbox, error) {
+	for {
+		s, err := h.takePooled()
+		if err != nil {
+			return nil, err
+		}
+		if s == nil {
+			break
+		}
+		if s.alive() {
+			h.wakeFiller()
+			return s, nil
+		}
+		h.config.Log.Warn("a guest of the pool has ended", "guest", s.ID)
+		if err := s.Close(); err != nil {
+			return nil, fmt.Errorf("close a dead guest: %w", err)
+		}
+	}
+	h.wakeFiller()
+	return h.start(ctx)
+}
+
+func (h *Host) takePooled() (*Sandbox, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return nil, fault.New(fault.Busy, nil, "the server is shutting down; try again in a moment")
+	}
+	if len(h.pooled) == 0 {
+		return nil, nil //nolint:nilnil // no guest is no error
+	}
+	s := h.pooled[0]
+	h.pooled = h.pooled[1:]
+	return s, nil
+}
+
+// start starts or restores a guest, with several attempts.
+func (h *Host) start(ctx context.Context) (*Sandbox, error) {
+	select {
+	case h.starts <- struct{}{}:
+		defer func() { <-h.starts }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait for other starts: %w", ctx.Err())
+	}
+	var all error
+	for attempt := range startAttempts {
+		s, err := h.startOnce(ctx, attempt < startAttempts-1)
+		if err == nil {
+			return s, nil
+		}
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		h.failed.Add(1)
+		h.config.Log.Warn("a guest did not start", "attempt", attempt+1, "error", err)
+		all = errors.Join(all, err)
+	}
+	return nil, fault.New(fault.Unsupported, all, "no sandbox could be started on this machine; `runpython doctor` says why")
+}
+
+// startOnce makes one attempt, from the image if there is one and it is wanted.
+func (h *Host) startOnce(ctx context.Context, wantImage bool) (*Sandbox, error) {
+	ctx, cancel := context.WithTimeout(ctx, startDeadline)
+	defer cancel()
+	image := ""
+	if wantImage {
+		image = h.image.use()
+	}
+	s, err := h.launch(ctx, image)
+	if err != nil {
+		if image != "" && ctx.Err() == nil {
+			h.image.discard(err)
+		}
+		return nil, err
+	}
+	if err := h.config.Program.Ready(ctx, s); err != nil {
+		said := make([]byte, complaintBytes)
+		if e := s.Stderr.SetReadDeadline(time.Now().Add(10 * time.Millisecond)); e == nil {
+			n, _ := s.Stderr.Read(said)
+			said = said[:n]
+		}
+		return nil, errors.Join(fmt.Errorf("guest %s is not ready: %w: %s", s.ID, err, said), s.Close())
+	}
+	if image == "" {
+		h.started.Add(1)
+	} else {
+		h.restored.Add(1)
+	}
+	return s, nil
+}
+
+// launch creates the folder and the processes of a guest.
+func (h *Host) launch(ctx context.Context, image string) (*Sandbox, error) {
+	id := "g" + randomName()
+	dir := filepath.Join(h.instance.dir, id)
+	if err := h.writeBundle(dir); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	p, err := newPipes()
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	command := []string{"run"}
+	if image != "" {
+		command = []string{"restore", "--image-path", image}
+	}
+	err = h.runsc.launch(ctx, dir, id, p, command...)
+	s := &Sandbox{
+		ID: id, Channel: p.channel, Stdout: p.stdout, Stderr: p.stderr, Uploads: filepath.Join(dir, "work"),
+		host: h, dir: dir, limits: h.config.Limits, restored: image != "",
+	}
+	if err == nil {
+		s.pid, s.gofer, err = readState(dir, id)
+	}
+	if err == nil {
+		err = h.groups.add(id, s.pid)
+	}
+	if err != nil {
+		return nil, errors.Join(err, killProcesses(dir), p.close(), h.groups.remove(id), removeGuest(dir))
+	}
+	err = errors.Join(p.closeGuest(), h.remember(s))
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func (h *Host) remember(s *Sandbox) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return errors.New("the host is closed")
+	}
+	h.live[s.ID] = s
+	return nil
+}
+
+// forget removes a closed guest from the host's books.
+func (h *Host) forget(s *Sandbox) error {
+	h.mu.Lock()
+	delete(h.live, s.ID)
+	h.mu.Unlock()
+	return h.groups.remove(s.ID)
+}
+
+// Close ends all guests and removes the host's folder. Nothing is left of the
+// guests when it returns without an error.
+func (h *Host) Close() error {
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		return nil
+	}
+	h.closed = true
+	guests := make([]*Sandbox, 0, len(h.live))
+	for _, s := range h.live {
+		guests = append(guests, s)
+	}
+	h.mu.Unlock()
+	h.stop()
+	for _, s := range guests {
+		s.Kill() // all at once; Close below waits for each
+	}
+	h.filler.Wait()
+	var err error
+	for _, s := range guests {
+		err = errors.Join(err, s.Close())
+	}
+	return errors.Join(err, killProcesses(h.instance.dir), h.groups.close(), h.instance.close())
+}
+
+// randomName returns 50 random bits as 10 lower-case letters and digits.
+func randomName() string { return strings.ToLower(rand.Text()[:10]) }
+
+// Dir returns the host's folder. What is put there is removed with the host, also
+// when the process is killed.
+func (h *Host) Dir() string { return h.instance.dir }

@@ -1,0 +1,202 @@
+package sandbox
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// descendants returns the children of pid, their children and so on.
+func descendants(pid int) []int {
+	var all []int
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		return nil // it has ended
+	}
+	for _, task := range tasks {
+		children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, task.Name()))
+		if err != nil {
+			continue // that thread has ended
+		}
+		for field := range strings.FieldsSeq(string(children)) {
+			if child, err := strconv.Atoi(field); err == nil {
+				all = append(append(all, child), descendants(child)...)
+			}
+		}
+	}
+	return all
+}
+
+// memoryFile finds the file in which gVisor keeps a guest's memory. Its
+// allocated blocks are what the guest holds; the resident size of gVisor's
+// process is not (measured: 40 MB shown while the guest held 500 MB).
+type memoryFile struct {
+	path string // /proc/PID/fd/N, found at the first use
+}
+
+// bytes returns the allocated size, 0 when the process has ended.
+func (m *memoryFile) bytes(pid int) int64 {
+	if m.path == "" {
+		m.path = findMemoryFile(pid)
+	}
+	var info syscall.Stat_t
+	if m.path == "" || syscall.Stat(m.path, &info) != nil {
+		return 0
+	}
+	return info.Blocks * 512
+}
+
+func findMemoryFile(pid int) string {
+	dir := fmt.Sprintf("/proc/%d/fd", pid)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return ""
+	}
+	for _, entry := range entries {
+		name := filepath.Join(dir, entry.Name())
+		if target, err := os.Readlink(name); err == nil && strings.HasPrefix(target, "/memfd:runsc-memory") {
+			return name
+		}
+	}
+	return ""
+}
+
+// anonymousBytes returns the anonymous memory of a process, 0 when it has ended.
+func anonymousBytes(pid int) int64 {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, found := bytes.Cut(status, []byte("\nRssAnon:"))
+	if !found {
+		return 0
+	}
+	line, _, _ := bytes.Cut(rest, []byte("\n"))
+	kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(string(line)), " kB"), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return kib << 10
+}
+
+// processesNaming returns the processes of this user whose command line names path.
+// A guest's processes name the folder of the guest, which no other process does.
+func processesNaming(path string) []int {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	var found []int
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		command, err := os.ReadFile(filepath.Join("/proc", entry.Name(), "cmdline"))
+		if err == nil && bytes.HasPrefix(command, []byte("runsc")) && bytes.Contains(command, []byte(path)) {
+			found = append(found, pid)
+		}
+	}
+	return found
+}
+
+// killProcesses ends all processes of guests below the folder path and waits for their end.
+func killProcesses(path string) error {
+	path = strings.TrimSuffix(path, "/") + "/"
+	deadline := time.Now().Add(endDeadline)
+	for {
+		found := processesNaming(path)
+		if len(found) == 0 {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("processes %v of guests in %s do not end", found, path)
+		}
+		for _, pid := range found {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
+			reap(pid)
+		}
+		pause()
+	}
+}
+
+// pause waits a moment for something of which the kernel tells no end.
+func pause() { time.Sleep(pollEvery) }
+
+// pollEvery is how often something is looked at for which the kernel offers no event.
+const pollEvery = 2 * time.Millisecond
+
+// awaitEnd waits until the killed process pid is gone, reaping it if it is our child.
+func awaitEnd(pid int, limit time.Duration) error {
+	if pid <= 0 {
+		return nil
+	}
+	deadline := time.Now().Add(limit)
+	for {
+		reap(pid)
+		if err := syscall.Kill(pid, 0); errors.Is(err, syscall.ESRCH) {
+			return nil
+		}
+		if isZombie(pid) { // someone else's to reap, and nothing of it is left
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("process %d does not end", pid)
+		}
+		pause()
+	}
+}
+
+// reap takes the exit status of pid if it is a child of ours that has ended.
+// Guests become our children when this process is their subreaper.
+func reap(pid int) {
+	var status syscall.WaitStatus
+	_, _ = syscall.Wait4(pid, &status, syscall.WNOHANG, nil) // not our child: nothing to do
+}
+
+func isZombie(pid int) bool {
+	state := processState(fmt.Sprintf("/proc/%d/stat", pid))
+	return state == 'Z' || state == 'X'
+}
+
+// isRunning reports whether a thread of pid uses or wants a processor.
+func isRunning(pid int) bool {
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		return false // it has ended
+	}
+	for _, task := range tasks {
+		if processState(fmt.Sprintf("/proc/%d/task/%s/stat", pid, task.Name())) == 'R' {
+			return true
+		}
+	}
+	return false
+}
+
+// processState returns the letter of the state in a stat file, 0 when there is none.
+func processState(name string) byte {
+	stat, err := os.ReadFile(name) //nolint:gosec // a file of the kernel
+	if err != nil {
+		return 0
+	}
+	_, rest, found := bytes.Cut(stat, []byte(") "))
+	if !found || len(rest) == 0 {
+		return 0
+	}
+	return rest[0]
+}
+
+func readJSON(name string, into any) error {
+	data, err := os.ReadFile(name) //nolint:gosec // a file of our own data folder
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, into)
+}

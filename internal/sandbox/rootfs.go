@@ -1,0 +1,153 @@
+package sandbox
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+)
+
+// certificatesPath is where the guest finds the certificates of public authorities.
+const certificatesPath = "/etc/ssl/certs/ca-certificates.crt"
+
+// hostCertificates are the places where distributions keep theirs.
+var hostCertificates = []string{
+	"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem",
+}
+
+// rootfs is the guests' root: a folder that all of them share, read-only, and
+// the folders of the host that are mounted into it at the same place.
+type rootfs struct {
+	dir   string
+	binds []string
+}
+
+// entry is a thing in the root: a folder, a link or a file with content.
+type entry struct {
+	path    string
+	link    string // target, for a link
+	content []byte // for a file
+	mode    fs.FileMode
+}
+
+// libraryFolders are where a host keeps its C library and what else programs are linked with.
+var libraryFolders = []string{"/lib", "/lib64", "/usr/lib", "/usr/lib64"}
+
+// shownFolders are of the host and of no secret: time zones, fonts, locales.
+var shownFolders = []string{"/usr/share/zoneinfo", "/usr/share/fonts"}
+
+// toolFolders are the host's programs, and what they read.
+var toolFolders = []string{"/bin", "/usr/bin", "/usr/share/perl", "/usr/share/perl5", "/usr/share/git-core", "/usr/share/misc"}
+
+// openRootfs makes the root below data, named by its content, if it is not there.
+func openRootfs(data string, hostTools bool) (*rootfs, error) {
+	entries, binds := layout(hostTools)
+	digest := sha256.New()
+	for _, e := range entries {
+		fmt.Fprintf(digest, "%q %q %o %x\n", e.path, e.link, e.mode, e.content)
+	}
+	dir := filepath.Join(data, "rootfs", hex.EncodeToString(digest.Sum(nil))[:16])
+	root := &rootfs{dir: dir, binds: binds}
+	if _, err := os.Stat(dir); err == nil {
+		return root, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return nil, fmt.Errorf("root of the guests: %w", err)
+	}
+	draft, err := os.MkdirTemp(filepath.Dir(dir), ".draft-")
+	if err != nil {
+		return nil, fmt.Errorf("root of the guests: %w", err)
+	}
+	err = build(draft, entries)
+	if err == nil {
+		err = os.Rename(draft, dir)
+	}
+	if err != nil {
+		err = errors.Join(err, os.RemoveAll(draft))
+		if _, there := os.Stat(dir); there == nil {
+			return root, nil // another process was faster
+		}
+		return nil, fmt.Errorf("root of the guests: %w", err)
+	}
+	return root, nil
+}
+
+// layout returns what the root holds and what of the host is mounted into it, for this host.
+func layout(hostTools bool) ([]entry, []string) {
+	folders := slices.Concat(libraryFolders, shownFolders)
+	if hostTools {
+		folders = slices.Concat(folders, toolFolders)
+	}
+	var entries []entry
+	var binds []string
+	for _, folder := range folders {
+		info, err := os.Lstat(folder)
+		switch {
+		case err != nil: // this host does not have it
+		case info.Mode()&fs.ModeSymlink != 0: // /lib → usr/lib, as most hosts have it
+			if target, err := os.Readlink(folder); err == nil {
+				entries = append(entries, entry{path: folder, link: target})
+			}
+		case info.IsDir():
+			entries = append(entries, entry{path: folder, mode: fs.ModeDir | 0o755})
+			binds = append(binds, folder)
+		}
+	}
+	for _, folder := range []string{"/dev", "/proc", "/sys", "/tmp", "/opt", "/etc", "/run", "/var", guestPython, guestPrograms, guestWork} {
+		entries = append(entries, entry{path: folder, mode: fs.ModeDir | 0o755})
+	}
+	entries = append(entries, entry{path: "/var/tmp", link: "/tmp"})
+	entries = append(entries, etc()...)
+	sort.Slice(entries, func(i, j int) bool { return entries[i].path < entries[j].path })
+	return entries, binds
+}
+
+// etc returns the guest's own /etc.
+func etc() []entry {
+	file := func(name, content string) entry {
+		return entry{path: name, content: []byte(content), mode: 0o644}
+	}
+	entries := []entry{
+		file("/etc/passwd", "root:x:0:0:root:/root:/usr/sbin/nologin\nuser:x:1000:1000:user:"+guestHome+":/bin/sh\n"),
+		file("/etc/group", "root:x:0:\nuser:x:1000:\n"),
+		file("/etc/hosts", "127.0.0.1 localhost runpython\n::1 localhost\n"),
+		file("/etc/resolv.conf", ""),
+		file("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"),
+	}
+	for _, name := range hostCertificates {
+		if content, err := os.ReadFile(name); err == nil { //nolint:gosec // one of the names above
+			return append(entries, entry{path: certificatesPath, content: content, mode: 0o644})
+		}
+	}
+	return entries
+}
+
+func build(dir string, entries []entry) error {
+	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // the guest's user must read its root
+		return err
+	}
+	for _, e := range entries {
+		name := filepath.Join(dir, e.path)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil { //nolint:gosec // as above
+			return err
+		}
+		var err error
+		switch {
+		case e.link != "":
+			err = os.Symlink(e.link, name)
+		case e.mode.IsDir():
+			err = os.MkdirAll(name, e.mode.Perm())
+		default:
+			err = os.WriteFile(name, e.content, e.mode.Perm())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,152 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// runsc starts gVisor's command line, which is this program under another name
+// or, with Path, an official binary.
+type runsc struct {
+	path       string
+	workBytes  int64
+	processors int
+}
+
+// commandDeadline bounds a command to a guest that should answer at once.
+const commandDeadline = 10 * time.Second
+
+// complaintBytes bounds what is kept of a command's error output.
+const complaintBytes = 4 << 10
+
+// launch runs `run` or `restore`, which end when the guest has been started.
+// The guest's standard streams are those of p.
+func (r *runsc) launch(ctx context.Context, dir, id string, p *pipes, command ...string) error {
+	complaint, err := os.CreateTemp(dir, "launch-")
+	if err != nil {
+		return fmt.Errorf("log of a guest: %w", err)
+	}
+	defer func() { _ = complaint.Close() }() // only read from
+	flags := append(r.flags(dir), "--log="+complaint.Name())
+	args := append(append(flags, command...), "--detach", "--bundle", dir, id)
+	cmd := exec.CommandContext(ctx, r.path, args...) //nolint:gosec // our own arguments
+	cmd.Args[0] = "runsc"
+	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.guestIn, p.guestOut, p.guestErr
+	cmd.SysProcAttr = inNewNamespaces()
+	cmd.WaitDelay = time.Second
+	if err := r.startOnProcessors(cmd); err != nil {
+		return fmt.Errorf("start runsc: %w", err)
+	}
+	if err := cmd.Wait(); err != nil {
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		return fmt.Errorf("runsc %s: %w%s", command[0], err, r.complaint(complaint, p))
+	}
+	return os.Remove(complaint.Name())
+}
+
+// flags are gVisor's own, the same for each command to a guest.
+func (r *runsc) flags(dir string) []string {
+	return []string{
+		"--root=" + filepath.Join(dir, "state"),
+		"--network=none",
+		"--ignore-cgroups",
+		"--platform=systrap",
+		"--overlay2=all:dir=" + dir + ",size=" + strconv.FormatInt(r.workBytes, 10),
+	}
+}
+
+// complaint returns what a failed command said, shortened, for the operator.
+func (r *runsc) complaint(log *os.File, p *pipes) string {
+	said := make([]byte, complaintBytes)
+	n, _ := log.ReadAt(said, 0) // what can be read is enough
+	text := strings.TrimSpace(string(said[:n]))
+	if err := p.stderr.SetReadDeadline(time.Now().Add(10 * time.Millisecond)); err == nil {
+		n, _ = p.stderr.Read(said)
+		text = strings.TrimSpace(text + " " + string(said[:n]))
+	}
+	if text == "" {
+		return ""
+	}
+	return ": " + text
+}
+
+// command runs a command to the guest id of the folder dir.
+func (r *runsc) command(ctx context.Context, dir string, command ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, commandDeadline)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, r.path, append(r.flags(dir), command...)...) //nolint:gosec // our own arguments
+	cmd.Args[0] = "runsc"
+	cmd.Env = []string{}
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	cmd.WaitDelay = time.Second
+	if err := cmd.Run(); err != nil {
+		text := said.String()
+		return fmt.Errorf("runsc %s: %w: %s", command[0], err, text[:min(len(text), complaintBytes)])
+	}
+	return nil
+}
+
+// inNewNamespaces gives a start of gVisor mounts of its own, so that nothing is left
+// of them when it ends, and, for an ordinary user, a user namespace in which it is root.
+// gVisor's own --rootless would refuse restore.
+func inNewNamespaces() *syscall.SysProcAttr {
+	attr := &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS, Setsid: true}
+	if uid := os.Geteuid(); uid != 0 {
+		attr.Cloneflags = syscall.CLONE_NEWUSER
+		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: uid, Size: 1}}
+		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}}
+	}
+	return attr
+}
+
+// startOnProcessors starts cmd on as many processors as the guest may use:
+// gVisor shows its guest those that it may run on itself.
+func (r *runsc) startOnProcessors(cmd *exec.Cmd) error {
+	if r.processors >= runtime.NumCPU() {
+		return cmd.Start()
+	}
+	var before unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &before); err != nil {
+		return fmt.Errorf("processors: %w", err)
+	}
+	runtime.LockOSThread() // the new process inherits from this thread
+	defer runtime.UnlockOSThread()
+	wanted := someProcessors(&before, r.processors)
+	if err := unix.SchedSetaffinity(0, &wanted); err != nil {
+		return fmt.Errorf("processors: %w", err)
+	}
+	err := cmd.Start()
+	return errors.Join(err, unix.SchedSetaffinity(0, &before))
+}
+
+// someProcessors returns n of the given processors, starting at another one each time.
+func someProcessors(from *unix.CPUSet, n int) unix.CPUSet {
+	var chosen unix.CPUSet
+	start := int(time.Now().UnixNano() % int64(runtime.NumCPU()))
+	for i := range maxProcessors {
+		cpu := (start + i) % maxProcessors
+		if from.IsSet(cpu) && chosen.Count() < n {
+			chosen.Set(cpu)
+		}
+	}
+	return chosen
+}
+
+// maxProcessors is the number of processors that a unix.CPUSet holds.
+const maxProcessors = 1024

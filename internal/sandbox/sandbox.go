@@ -1,0 +1,219 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// A Sandbox is one guest: a program of ours inside gVisor with its own
+// processes, memory and files. It serves one chat and is never used again.
+//
+// The host speaks with the guest over Channel, a Unix socket that keeps the
+// bounds of messages, and reads what its processes print from Stdout and Stderr.
+// All three are non-blocking and work with the runtime's poller.
+type Sandbox struct {
+	ID      string
+	Channel *os.File // SOCK_SEQPACKET: one Read is one packet of at most 64 KiB
+	Stdout  *os.File // pipe, read end
+	Stderr  *os.File // pipe, read end
+	// Uploads is the folder of the host below the guest's /work. A file that is
+	// put there before the guest first looks is seen by it; the guest never writes there.
+	Uploads string
+
+	host     *Host
+	dir      string
+	limits   Limits
+	restored bool
+
+	mu      sync.Mutex // guards what follows
+	memory  memoryFile
+	pid     int   // gVisor's process of this guest
+	gofer   int   // its file helper
+	stopped []int // what Stop has stopped, in the order of stopping
+	closed  bool
+}
+
+// Restored reports whether the guest came from an image and not from a start.
+func (s *Sandbox) Restored() bool { return s.restored }
+
+// Stop makes all of the guest's processes stand still until Continue: they use no
+// processor time, not even in code that makes no system call. Stopping
+// gVisor's own process is not enough for that (measured: a thread that computes
+// goes on), so those of its children are stopped as well that run just then: the
+// others wait for gVisor, and stopping them too makes Continue slower by milliseconds.
+func (s *Sandbox) Stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.stopped != nil {
+		return
+	}
+	if syscall.Kill(s.pid, syscall.SIGSTOP) != nil {
+		return
+	}
+	s.stopped = []int{s.pid}
+	for _, pid := range descendants(s.pid) {
+		if isRunning(pid) && syscall.Kill(pid, syscall.SIGSTOP) == nil {
+			s.stopped = append(s.stopped, pid)
+		}
+	}
+}
+
+// Continue undoes Stop. It is cheap when the guest is not stopped.
+func (s *Sandbox) Continue() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := len(s.stopped) - 1; i >= 0; i-- {
+		_ = syscall.Kill(s.stopped[i], syscall.SIGCONT) // it may have ended meanwhile
+	}
+	s.stopped = nil
+}
+
+// MemoryBytes returns what the guest holds: its memory file (the memory of its
+// processes and its tmpfs) and gVisor's own anonymous memory. It takes some
+// microseconds. It is 0 when the guest has ended.
+func (s *Sandbox) MemoryBytes() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	held := s.memory.bytes(s.pid)
+	if held == 0 {
+		return 0
+	}
+	return held + max(0, anonymousBytes(s.pid)-sentryBaseBytes)
+}
+
+// sentryBaseBytes is what gVisor itself needs for an ordinary guest, which is
+// not counted against the guest. More than that is what the guest makes it hold
+// (files, descriptors, processes) and is counted.
+const sentryBaseBytes = 24 << 20
+
+// Signal sends a signal to the process pid of the guest, as the guest numbers it.
+// The time that it takes is that of a start of runsc, some 25 ms. It is an
+// error when gVisor does not answer within the host's deadline for commands.
+func (s *Sandbox) Signal(ctx context.Context, pid int, signal syscall.Signal) error {
+	return s.host.runsc.command(ctx, s.dir, "kill", "--pid", strconv.Itoa(pid), s.ID, strconv.Itoa(int(signal)))
+}
+
+// Checkpoint writes an image of the stopped-for-a-moment guest to dir, an empty
+// or absent folder. The guest ends, unless leaveRunning.
+func (s *Sandbox) Checkpoint(ctx context.Context, dir string, leaveRunning bool) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("folder of the image: %w", err)
+	}
+	return s.host.runsc.command(ctx, s.dir, "checkpoint", "--compression=none",
+		"--leave-running="+strconv.FormatBool(leaveRunning), "--image-path", dir, s.ID)
+}
+
+// Kill ends the guest at once. The files that are open in the host stay open until Close.
+func (s *Sandbox) Kill() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kill()
+}
+
+func (s *Sandbox) kill() {
+	for _, pid := range []int{s.pid, s.gofer} {
+		if pid > 0 {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
+		}
+	}
+}
+
+// Close ends the guest and removes it. When it returns without an error, no
+// process, mount or file of the guest is left. A second Close does nothing.
+func (s *Sandbox) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	s.kill()
+	s.mu.Unlock()
+	err := errors.Join(awaitEnd(s.pid, endDeadline), awaitEnd(s.gofer, endDeadline), s.host.forget(s))
+	for _, f := range []*os.File{s.Channel, s.Stdout, s.Stderr} {
+		err = errors.Join(err, f.Close())
+	}
+	return errors.Join(err, removeGuest(s.dir))
+}
+
+// endDeadline bounds the wait for a killed process to be gone.
+const endDeadline = 5 * time.Second
+
+// pipes are the guest's three standard streams; ours and the guest's ends.
+type pipes struct {
+	channel, stdout, stderr     *os.File
+	guestIn, guestOut, guestErr *os.File
+}
+
+func newPipes() (*pipes, error) {
+	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("channel of a guest: %w", err)
+	}
+	p := &pipes{guestIn: os.NewFile(uintptr(pair[1]), "guest channel")}
+	if err := syscall.SetNonblock(pair[0], true); err != nil {
+		return nil, errors.Join(fmt.Errorf("channel of a guest: %w", err), syscall.Close(pair[0]), p.close())
+	}
+	p.channel = os.NewFile(uintptr(pair[0]), "channel")
+	if p.stdout, p.guestOut, err = os.Pipe(); err != nil {
+		return nil, errors.Join(fmt.Errorf("standard output of a guest: %w", err), p.close())
+	}
+	if p.stderr, p.guestErr, err = os.Pipe(); err != nil {
+		return nil, errors.Join(fmt.Errorf("standard error of a guest: %w", err), p.close())
+	}
+	return p, nil
+}
+
+// closeGuest closes the guest's ends in this process.
+func (p *pipes) closeGuest() error {
+	return closeAll(p.guestIn, p.guestOut, p.guestErr)
+}
+
+func (p *pipes) close() error {
+	return errors.Join(p.closeGuest(), closeAll(p.channel, p.stdout, p.stderr))
+}
+
+func closeAll(files ...*os.File) error {
+	var err error
+	for _, f := range files {
+		if f != nil {
+			err = errors.Join(err, f.Close())
+		}
+	}
+	return err
+}
+
+// stateFile is what we read of the record that runsc keeps of a container.
+type stateFile struct {
+	GoferPid int `json:"goferPid"`
+	Sandbox  struct {
+		Pid int `json:"pid"`
+	} `json:"sandbox"`
+}
+
+// readState finds the processes of the guest id, whose state folder is dir/state.
+func readState(dir, id string) (pid, gofer int, err error) {
+	var state stateFile
+	name := filepath.Join(dir, "state", id+"_sandbox:"+id+".state")
+	if err := readJSON(name, &state); err != nil {
+		return 0, 0, fmt.Errorf("state of guest %s: %w", id, err)
+	}
+	if state.Sandbox.Pid <= 0 {
+		return 0, 0, fmt.Errorf("state of guest %s: no process", id)
+	}
+	return state.Sandbox.Pid, state.GoferPid, nil
+}
+
+// alive reports whether gVisor's process of the guest is there.
+func (s *Sandbox) alive() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return syscall.Kill(s.pid, 0) == nil && !isZombie(s.pid)
+}

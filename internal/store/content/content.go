@@ -1,0 +1,148 @@
+// Package content keeps the bytes of files under the hash of their content.
+//
+// The same content is kept once. A file is complete when it has its name: it is
+// written beside and moved there.
+//
+// # Trust
+//
+// The bytes are hostile and are only copied. Names are made here, of hex digits.
+//
+// # Failure
+//
+// A full disk is an error of the Draft; nothing that was kept before is harmed.
+package content
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// Store is a folder. It is safe for concurrent use, also by several processes.
+type Store struct {
+	dir string
+}
+
+// Open makes the folder if needed.
+func Open(dir string) (*Store, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("open the files' folder: %w", err)
+	}
+	return &Store{dir: dir}, nil
+}
+
+// A Draft is content that is being written. Either Keep or Discard ends it.
+type Draft struct {
+	store *Store
+	file  *os.File
+	hash  hash.Hash
+	size  int64
+	start []byte
+}
+
+// startBytes is what a Draft remembers for telling the type of its content.
+const startBytes = 512
+
+// New begins a Draft.
+func (s *Store) New() (*Draft, error) {
+	f, err := os.CreateTemp(s.dir, ".draft-")
+	if err != nil {
+		return nil, fmt.Errorf("keep a file: %w", err)
+	}
+	return &Draft{store: s, file: f, hash: sha256.New()}, nil
+}
+
+// Write adds bytes.
+func (d *Draft) Write(p []byte) (int, error) {
+	n, err := d.file.Write(p)
+	d.hash.Write(p[:n])
+	d.size += int64(n)
+	if room := startBytes - len(d.start); room > 0 {
+		d.start = append(d.start, p[:min(room, n)]...)
+	}
+	if err != nil {
+		return n, fmt.Errorf("keep a file: %w", err)
+	}
+	return n, nil
+}
+
+// Start returns the first bytes, at most 512.
+func (d *Draft) Start() []byte { return d.start }
+
+// Keep ends the draft and returns the name and the size in bytes of its content.
+func (d *Draft) Keep() (name string, size int64, err error) {
+	name = hex.EncodeToString(d.hash.Sum(nil))
+	path := d.store.path(name)
+	// Guests see their files through links to these; whoever the guest's user is may read and
+	// write them there. The folder above is closed to others.
+	err = errors.Join(d.file.Chmod(0o666), d.file.Close())
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o700)
+	}
+	if err == nil {
+		err = os.Rename(d.file.Name(), path)
+	}
+	if err != nil {
+		return "", 0, errors.Join(fmt.Errorf("keep a file: %w", err), os.Remove(d.file.Name()))
+	}
+	return name, d.size, nil
+}
+
+// Discard ends the draft without keeping anything.
+func (d *Draft) Discard() error {
+	return errors.Join(d.file.Close(), os.Remove(d.file.Name()))
+}
+
+// Put keeps all of r.
+func (s *Store) Put(r io.Reader) (name string, size int64, start []byte, err error) {
+	d, err := s.New()
+	if err != nil {
+		return "", 0, nil, err
+	}
+	if _, err := io.Copy(d, r); err != nil {
+		return "", 0, nil, errors.Join(err, d.Discard())
+	}
+	name, size, err = d.Keep()
+	return name, size, d.Start(), err
+}
+
+// Open opens content by its name. The caller closes it.
+func (s *Store) Open(name string) (*os.File, error) {
+	f, err := os.Open(s.path(name))
+	if err != nil {
+		return nil, fmt.Errorf("open a kept file: %w", err)
+	}
+	return f, nil
+}
+
+// Copy makes the content appear at path, as a link where the file system allows it.
+func (s *Store) Copy(name, path string) error {
+	err := os.Link(s.path(name), path)
+	if err == nil {
+		return nil
+	}
+	from, err := s.Open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = from.Close() }() // only read
+	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) //nolint:gosec // see Keep
+	if err != nil {
+		return fmt.Errorf("copy a kept file: %w", err)
+	}
+	_, err = io.Copy(to, from)
+	if err := errors.Join(err, to.Close()); err != nil {
+		return fmt.Errorf("copy a kept file: %w", err)
+	}
+	return nil
+}
+
+// path spreads the names over folders. A name is 64 hex digits.
+func (s *Store) path(name string) string {
+	return filepath.Join(s.dir, name[:2], name[2:])
+}

@@ -1,0 +1,39 @@
+// Package store holds the records of chats: who owns them, which files and
+// results they have. The packages below it keep them: memory for the life of
+// the process, and content for the bytes of files.
+//
+// # Trust
+//
+// Paths and names in records were checked by those who made them; bytes of files
+// are hostile and are only ever copied.
+//
+// # Failure
+//
+// An unknown chat, file or result is [ErrNotFound].
+package store
+
+import (
+	"errors"
+	"time"
+)
+
+// ErrNotFound means that there is no such record.
+var ErrNotFound = errors.New("not found")
+
+// A Chat is a conversation.
+type Chat struct {
+	ID      string // 26 characters [a-z2-7]
+	Owner   string // the subject that began it
+	Created time.Time
+	Used    time.Time // begin of the last turn
+	Turns   int
+}
+
+// A File is what is known of a file in a chat's /work, or of a result of a turn.
+type File struct {
+	Path     string // relative with slashes, any bytes; the name of a result
+	Hash     string // names the content, "" when it was not fetched
+	Size     int64  // bytes
+	MIMEType string
+	Stamp    string // as the guest gave it; changes when the file does
+}
