@@ -6,6 +6,8 @@ write a file, now or later (an open descriptor, a mapped file, a library of
 foreign code, a process), every run of this chat is followed by a look.
 """
 
+from pristine import BUILTINS as __builtins__  # isort: skip
+
 import os
 import sys
 

@@ -68,12 +68,12 @@ class Figures:
             self._pictures.note(f"open figures could not be shown: {full_class_name(type(error))}: {line(str(error))}")
 
     def offer(self, value: object) -> bool:
-        """Send value if it is a figure; report whether it is one, or made of nothing but artists of one."""
+        """Send value if it is a figure; report whether it is one, or made of nothing but artists of one. May raise anything."""
         if "matplotlib.artist" not in MODULES:
             return False
         figure = MODULES.get("matplotlib.figure")
         if figure is not None and isinstance(value, figure.Figure):
-            self._interrupts.call(self._draw, value)
+            self._draw(value)
             return True
         return self._is_artists(value)
 

@@ -11,7 +11,7 @@ import binascii
 
 from interrupts import Interrupts
 from pristine import MODULES
-from text import class_name, full_class_name, line
+from text import line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,19 +90,7 @@ class Pictures:
         self._send(header, data)
 
     def offer(self, value: object) -> bool:
-        """Send value if it is a picture; report whether it was one. Raises only an interrupt."""
-        try:
-            return self._interrupts.call(self._offer, value)
-        except Exception as error:
-            if error is self._interrupts.raised:
-                raise
-            self.note(
-                f"the picture of a {class_name(type(value))} object could not be made:"
-                f" {full_class_name(type(error))}: {line(str(error))}"
-            )
-            return False
-
-    def _offer(self, value: object) -> bool:
+        """Send value if it is a picture; report whether it was one. May raise anything."""
         image = MODULES.get("PIL.Image")
         if image is not None and isinstance(value, image.Image):
             self.show_image(value)

@@ -90,6 +90,17 @@ class Stage:
             self._interval = _get_interval()
             _set_interval(_PROMPT)
 
+    def flush(self) -> None:
+        """Flush what code may have printed to: its own replacement of a stream, the streams, those of the C library."""
+        self.streams.flush_replaced()
+        self.streams.flush()
+        library = MODULES.get("_ctypes")
+        if library is not None:
+            try:
+                library.call_function(library.dlsym(library.dlopen(None, 0), "fflush"), (None,))
+            except (AttributeError, OSError, TypeError):  # the chat has put another module in its place
+                pass
+
     def end(self) -> None:
         """Put in order at the end of a run what must not stay as it is between runs."""
         self.streams.end()

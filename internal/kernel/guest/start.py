@@ -1,11 +1,11 @@
 """Started by init as user 1000: becomes the kernel. Arguments: CHANNEL TOKEN OPTIONS."""
 
-import json
 import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import codec
 import kernel
 
-kernel.serve(int(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3]))
+kernel.serve(int(sys.argv[1]), sys.argv[2], codec.decode(sys.argv[3]))

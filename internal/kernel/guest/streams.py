@@ -75,10 +75,13 @@ class Streams:
     def end(self) -> None:
         """Flush; what threads print from now on is late."""
         self._between = True
-        for stream in (sys.stdout, sys.stderr):
-            if stream is not self._stdout and stream is not self._stderr:
-                _try(getattr(stream, "flush", None))
         self.flush()
+
+    def flush_replaced(self) -> None:
+        """Flush streams that code has put in the place of ours; may run its code and raise an interrupt."""
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not self._stdout and stream is not self._stderr and hasattr(stream, "flush"):
+                _try(stream.flush)
 
     def flush(self) -> None:
         """Flush our own two streams, whatever state they are in."""

@@ -4,7 +4,7 @@ from pristine import BUILTINS as __builtins__  # isort: skip
 
 from interrupts import Interrupts
 from pristine import MODULES
-from text import bounded, full_class_name, line
+from text import bounded
 
 #: The preview: rows, half of them from the end, and columns likewise.
 _ROWS = 60
@@ -21,36 +21,15 @@ class Tables:
         self._interrupts = interrupts
 
     def render(self, value: object) -> tuple[str, dict | None] | None:
-        """Return text and Markdown fields of a DataFrame or Series, None for another value or one that cannot be shown so.
-
-        Raises only an interrupt.
-        """
+        """Return text and Markdown fields of a DataFrame or Series, or None for another value. May raise anything."""
         pandas = MODULES.get("pandas")
-        if pandas is None:
+        if pandas is None or not isinstance(value, (pandas.DataFrame, pandas.Series)):
             return None
-        try:
-            return self._interrupts.call(self._render, pandas, value)
-        except Exception as error:  # hostile cells, a broken subclass: repr() will tell
-            if error is self._interrupts.raised:
-                raise
-            return None
-
-    def install(self, pandas) -> None:
-        """Make print() of a table show whole cells, when pandas has just been imported."""
-        pandas.set_option("display.max_colwidth", _CELL)
-
-    def _render(self, pandas, value: object) -> tuple[str, dict | None] | None:
-        if isinstance(value, pandas.DataFrame):
-            rows, columns = value.shape
-            text = value.to_string(max_rows=_ROWS, max_cols=_COLUMNS, max_colwidth=_CELL, show_dimensions=True)
-        elif isinstance(value, pandas.Series):
-            rows, columns = len(value), 1
-            text = value.to_string(max_rows=_ROWS, length=True, dtype=True, name=True)
-        else:
-            return None
+        text = self._text(pandas, value)
+        rows, columns = value.shape if isinstance(value, pandas.DataFrame) else (len(value), 1)
         try:
             grid, longest = self._grid(pandas, value, rows, columns)
-        except Exception as error:
+        except Exception as error:  # hostile cells, a broken subclass: the text must do
             if error is self._interrupts.raised:
                 raise
             return text, None
@@ -58,6 +37,16 @@ class Tables:
             text += f"\n(cells are cut at {_CELL:,} characters; the longest shown has {longest:,})"
         markdown = _markdown(grid, self._limit)
         return text, {"markdown": markdown, "rows": rows, "columns": columns} if markdown else None
+
+    def install(self, pandas) -> None:
+        """Make print() of a table show whole cells, when pandas has just been imported."""
+        pandas.set_option("display.max_colwidth", _CELL)
+
+    def _text(self, pandas, value) -> str:
+        with pandas.option_context("display.max_colwidth", _CELL):
+            if isinstance(value, pandas.DataFrame):
+                return value.to_string(max_rows=_ROWS, max_cols=_COLUMNS, show_dimensions=True)
+            return value.to_string(max_rows=_ROWS, length=True, dtype=True, name=True)
 
     def _grid(self, pandas, value, rows: int, columns: int) -> tuple[list[list[str]], int]:
         """Return header and rows of the preview as strings, and the length of the longest cell."""
@@ -110,22 +99,20 @@ def _label(name: object) -> str:
 
 def _markdown(grid: list[list[str]], limit: int) -> str:
     """Return a Markdown table of at most limit bytes, with rows left out of its middle if need be; '' if none fits."""
-    lines = [_row(row) for row in grid]
-    head = [lines[0], "|" + " --- |" * len(grid[0])]
-    body = lines[1:]
+    head = [_row(grid[0]), "|" + " --- |" * len(grid[0])]
+    body = [_row(row) for row in grid[1:]]
     gap = _row(["…"] * len(grid[0]))
-    size = sum(len(item.encode("utf-8", "backslashreplace")) + 1 for item in (*head, *body))
-    while size > limit and len(body) > 2:
-        middle = len(body) // 2
-        while len(body) > 2 and size > limit:
-            size -= len(body.pop(middle).encode("utf-8", "backslashreplace")) + 1
-            middle = len(body) // 2
-        body.insert(middle, gap)
-        size += len(gap.encode()) + 1
-        if body.count(gap) > 1:
-            break
+    size = sum(map(_bytes, (*head, gap, *body)))
+    if size > limit:
+        while size > limit and len(body) > 2:
+            size -= _bytes(body.pop(len(body) // 2))
+        body.insert(len(body) // 2, gap)
     text, omitted = bounded("\n".join((*head, *body)), limit)
     return "" if omitted else text
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "backslashreplace")) + 1
 
 
 def _row(cells: list[str]) -> str:

@@ -7,15 +7,17 @@ import posix
 
 from pictures import Pictures
 from pristine import MODULES
-from text import plural
 
 _kill, _getpid, _waitpid, _waitid = posix.kill, posix.getpid, posix.waitpid, posix.waitid
-_open, _read, _close = posix.open, posix.read, posix.close
-_P_ALL, _WNOHANG, _PEEK = posix.P_ALL, posix.WNOHANG, posix.WEXITED | posix.WNOHANG | posix.WNOWAIT
+_open, _read, _close, _listdir = posix.open, posix.read, posix.close, posix.listdir
+_P_ALL, _WNOHANG = posix.P_ALL, posix.WNOHANG
+_PEEK = posix.WEXITED | posix.WNOHANG | posix.WNOWAIT
 _SIGKILL = _signal.SIGKILL
 
 #: Rounds of killing: processes that fork faster than they are found are left to the limit on processes.
 _ROUNDS = 100
+#: Ended child processes that nobody has waited for, before they are forgotten.
+_ZOMBIES = 16
 
 
 class Workers:
@@ -50,15 +52,109 @@ class Workers:
         context._default_context._default_context = fork
 
     def end(self) -> None:
-        """End what runs still and forget what has ended, at the end of a run that may have started processes."""
-        ended = 0
+        """End what runs still, at the end of a run of a chat that may have started processes."""
+        if not self._any():
+            return
+        stopped = 0
         for _ in range(_ROUNDS):
-            living = [pid for pid in _descendants(_getpid()) if _kill_one(pid)]
-            if self._alone:
-                _kill_one(-1)
+            living = [pid for pid in self._others() if _is_living(pid)]
             if not living:
                 break
-            ended = max(ended, len(living))
-            self._reap(living)
-        if ended:
-            self._pictures.note(f"{plural(ended, 'process')[:-1] + 'es' if ended > 1 else '1 process'} of this run had not ended and was stopped")
+            for pid in living:
+                _send_kill(pid)
+            stopped = max(stopped, len(living))
+        if stopped:
+            self._pictures.note(
+                "1 process that had not ended was stopped at the end of the run"
+                if stopped == 1
+                else f"{stopped} processes that had not ended were stopped at the end of the run"
+            )
+        self._reap()
+
+    def _any(self) -> bool:
+        """Report, by one or two system calls, whether there may be another process."""
+        try:
+            _waitid(_P_ALL, 0, _PEEK)
+        except ChildProcessError:
+            pass
+        else:
+            return True
+        if not self._alone:
+            return False
+        try:
+            _kill(-1, 0)
+        except OSError:
+            return False
+        return True
+
+    def _others(self) -> list[int]:
+        """Return the processes of the chat other than this one and multiprocessing's keeper of shared memory."""
+        me, keeper = _getpid(), _keeper()
+        if self._alone:
+            found = [int(name) for name in _listdir("/proc") if name.isdecimal()]
+            return [pid for pid in found if pid not in (1, me, keeper)]
+        found, todo = [], [me]
+        while todo:
+            below = _children(todo.pop())
+            found += below
+            todo += below
+        return [pid for pid in found if pid != keeper]
+
+    def _reap(self) -> None:
+        """Forget ended children that no object of the chat will ever ask for, once there are many."""
+        subprocess = MODULES.get("subprocess")
+        if subprocess is not None:
+            subprocess._cleanup()
+        children = _children(_getpid())
+        if len(children) <= _ZOMBIES:
+            return
+        known = {process.pid for process in getattr(MODULES.get("multiprocessing.process"), "_children", ())}
+        if subprocess is not None:
+            import gc
+
+            known |= {item.pid for item in gc.get_objects() if isinstance(item, subprocess.Popen)}
+        for pid in children:
+            if pid not in known:
+                _waitpid(pid, _WNOHANG)
+
+
+def _keeper() -> int | None:
+    tracker = MODULES.get("multiprocessing.resource_tracker")
+    return getattr(getattr(tracker, "_resource_tracker", None), "_pid", None)
+
+
+def _children(pid: int) -> list[int]:
+    """Return the child processes of all threads of a process."""
+    found: list[int] = []
+    try:
+        threads = _listdir(f"/proc/{pid}/task")
+    except OSError:  # it has ended
+        return found
+    for thread in threads:
+        found += map(int, _contents(f"/proc/{pid}/task/{thread}/children").split())
+    return found
+
+
+def _is_living(pid: int) -> bool:
+    """Report whether a process has not ended; one that has is a zombie until its parent asks for it."""
+    return _contents(f"/proc/{pid}/stat").rpartition(b")")[2].split()[:1] not in ([], [b"Z"], [b"X"])
+
+
+def _contents(path: str) -> bytes:
+    try:
+        fd = _open(path, posix.O_RDONLY)
+    except OSError:
+        return b""
+    try:
+        return _read(fd, 1 << 16)
+    except OSError:
+        return b""
+    finally:
+        _close(fd)
+
+
+def _send_kill(pid: int) -> None:
+    try:
+        _kill(pid, _SIGKILL)
+    except OSError:  # it has ended meanwhile, or it is not the chat's
+        pass

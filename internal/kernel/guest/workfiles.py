@@ -4,6 +4,8 @@ A path travels as a string whose characters are the bytes of the path. Nothing
 follows a symbolic link: every file is opened with O_NOFOLLOW, folder by folder.
 """
 
+from pristine import BUILTINS as __builtins__  # isort: skip
+
 import os
 import stat
 

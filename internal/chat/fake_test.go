@@ -1,0 +1,165 @@
+package chat_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"runpython/internal/chat"
+	"runpython/internal/guesttest"
+	"runpython/internal/kernel"
+	"runpython/internal/store"
+	"runpython/internal/store/content"
+	"runpython/internal/store/memory"
+)
+
+// fake is an interpreter whose programs are words: "set x" keeps x, "get x" fails
+// unless it was kept in this interpreter, "wait" ends when the test releases it or the call is
+// stopped, "crash" ends the interpreter, "lose" the sandbox, "file NAME TEXT" writes a file.
+type fake struct {
+	world *world
+	names map[string]bool
+	files map[string]string
+	lost  atomic.Bool
+}
+
+// world is what the interpreters of one test share.
+type world struct {
+	release chan struct{}
+	running atomic.Int32
+	most    atomic.Int32 // that ran at once
+
+	mu      sync.Mutex
+	started int
+	closed  int
+}
+
+func (w *world) start(_ context.Context, fill func(string) error) (chat.Interpreter, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.started++
+	return &fake{world: w, names: map[string]bool{}, files: map[string]string{}}, nil
+}
+
+func (f *fake) Run(ctx context.Context, r kernel.Request) (*kernel.Result, error) {
+	if f.lost.Load() {
+		return nil, errors.New("the guest has ended")
+	}
+	w := f.world
+	n := w.running.Add(1)
+	defer w.running.Add(-1)
+	for most := w.most.Load(); n > most && !w.most.CompareAndSwap(most, n); most = w.most.Load() {
+	}
+	result := &kernel.Result{Status: kernel.OK, Duration: time.Millisecond}
+	word, rest, _ := strings.Cut(strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(r.Candidates[0].Code, "do('"), "')")), " ")
+	switch word {
+	case "set":
+		f.names[rest] = true
+	case "get":
+		if !f.names[rest] {
+			result.Status, result.Error = kernel.Failed, &kernel.Exception{Type: "NameError", Traceback: "NameError: " + rest}
+			break
+		}
+		result.Value = &kernel.Value{Text: rest}
+	case "wait":
+		select {
+		case <-w.release:
+		case <-ctx.Done():
+			result.Status = kernel.Canceled
+		}
+	case "crash":
+		f.names = map[string]bool{}
+		result.Status, result.Signal, result.Reset = kernel.Crashed, "SIGSEGV", true
+	case "lose":
+		f.lost.Store(true)
+		result.Status, result.Reset, result.Lost = kernel.Memory, true, true
+	case "file":
+		name, text, _ := strings.Cut(rest, " ")
+		f.files[name] = text
+		result.Files = &kernel.FileReport{Total: len(f.files), Changed: []kernel.FileEntry{{Path: name, Size: int64(len(text)), Kind: "file", Stamp: text}}}
+	case "link":
+		result.Files = &kernel.FileReport{Total: 1, Changed: []kernel.FileEntry{{Path: rest, Kind: "link", Stamp: "1"}}}
+	case "notcode":
+		result.Status = kernel.NotCode
+	}
+	return result, nil
+}
+
+func (f *fake) Get(_ context.Context, paths []string, _ int64, sink func(int, []byte) error, end func(int, string) error) error {
+	for i, p := range paths {
+		if err := errors.Join(sink(i, []byte(f.files[p])), end(i, "")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *fake) Put(_ context.Context, path string, r io.Reader) (string, error) {
+	data, err := io.ReadAll(r)
+	f.files[path] = string(data)
+	return "", err
+}
+
+func (f *fake) Lost() bool { return f.lost.Load() }
+
+func (f *fake) Close() error {
+	f.world.mu.Lock()
+	defer f.world.mu.Unlock()
+	f.world.closed++
+	return nil
+}
+
+func newService(t *testing.T, change func(*chat.Options)) (*chat.Service, *world) {
+	t.Helper()
+	w := &world{release: make(chan struct{})}
+	files, err := content.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := chat.Options{
+		Start: w.start, Store: memory.New(), Content: files, Log: guesttest.Log(t),
+		Limits: chat.Limits{RunTimeout: time.Minute, MemoryBytes: 1 << 30, WorkBytes: 1 << 20, WorkFiles: 10_000, Kernels: 100, Chats: 100, Keep: time.Hour},
+	}
+	if change != nil {
+		change(&o)
+	}
+	s := chat.NewService(o)
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.started != w.closed {
+			t.Errorf("%d interpreters were started, %d closed", w.started, w.closed)
+		}
+	})
+	return s, w
+}
+
+// ask runs a turn of the local user; do wraps a word into code.
+func ask(t *testing.T, s *chat.Service, id, word string) *chat.Reply {
+	t.Helper()
+	reply, err := s.Turn(t.Context(), chat.Request{ChatID: id, Message: do(word)})
+	if err != nil {
+		t.Fatalf("Turn(%q) = %v", word, err)
+	}
+	return reply
+}
+
+func do(word string) string { return "do('" + word + "')" }
+
+// emptyStore knows no chat, and fails the test's process when it is asked for an id of another form.
+type emptyStore struct{ chat.Store }
+
+func (emptyStore) Chat(_ context.Context, id string) (store.Chat, error) {
+	if len(id) != 26 || strings.Trim(id, "abcdefghijklmnopqrstuvwxyz234567") != "" {
+		panic("the store is asked for " + id)
+	}
+	return store.Chat{}, store.ErrNotFound
+}

@@ -1,0 +1,203 @@
+// Package guesttest gives tests real guests: the static program, the unpacked
+// interpreter, a host, a kernel. Only tests import it.
+//
+// # Trust
+//
+// Tests trust it; guests are as hostile as the test makes them.
+//
+// # Failure
+//
+// Where the machine cannot run guests, the test is skipped with the reason;
+// anything else that goes wrong ends the test.
+package guesttest
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"runpython/internal/kernel"
+	"runpython/internal/kernel/guest"
+	"runpython/internal/sandbox"
+	"runpython/internal/sandbox/interpreter"
+)
+
+// BinaryVariable names a program to use instead of one that is built.
+const BinaryVariable = "RUNPYTHON_TEST_BINARY"
+
+// Binary returns the path of the static program. It is built once for all
+// packages and runs: a race-enabled test binary is dynamic and cannot be gVisor.
+func Binary(t testing.TB) string {
+	t.Helper()
+	require(t)
+	path, err := binary()
+	if err != nil {
+		t.Fatalf("build the program for guests: %v", err)
+	}
+	return path
+}
+
+var binary = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv(BinaryVariable); path != "" {
+		return path, nil
+	}
+	dir, err := cacheDir()
+	if err != nil {
+		return "", err
+	}
+	lock, err := lockFile(filepath.Join(dir, "build.lock"))
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = lock.Close() }() // unlocks
+	path := filepath.Join(dir, "runpython")
+	build := exec.Command("go", "build", "-trimpath", "-o", path, "runpython/cmd/runpython") //nolint:noctx // ends with the test binary
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", errors.New(strings.TrimSpace(string(out)) + ": " + err.Error())
+	}
+	return path, nil
+})
+
+// cacheDir is of this checkout alone: others may be at another commit.
+func cacheDir() (string, error) {
+	base, err := os.UserCacheDir()
+	if err != nil {
+		base = os.TempDir()
+	}
+	_, file, _, _ := runtime.Caller(0)
+	dir := filepath.Join(base, "runpython-test", strings.ReplaceAll(filepath.Dir(file), "/", "-"))
+	return dir, os.MkdirAll(dir, 0o700)
+}
+
+func lockFile(name string) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // a name of ours
+	if err != nil {
+		return nil, err
+	}
+	return f, unix.Flock(int(f.Fd()), unix.LOCK_EX)
+}
+
+// require skips the test where guests cannot run.
+func require(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("guests are left out of -short tests")
+	}
+	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
+		t.Skipf("guests run on Linux amd64 and arm64, not on %s %s", runtime.GOOS, runtime.GOARCH)
+	}
+	if os.Geteuid() == 0 {
+		return
+	}
+	try := exec.Command("true") //nolint:noctx // ends at once
+	try.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER}
+	if err := try.Run(); err != nil {
+		t.Skipf("an ordinary user needs user namespaces for guests, and this system does not allow them: %v", err)
+	}
+}
+
+// Python returns the unpacked interpreter that all tests share.
+func Python(t testing.TB) *interpreter.Interpreter {
+	t.Helper()
+	dir, err := cacheDir()
+	if err != nil {
+		t.Fatalf("folder for the interpreter: %v", err)
+	}
+	python, err := interpreter.Open(t.Context(), filepath.Join(dir, "interpreter"), guest.Files())
+	if err != nil {
+		t.Fatalf("unpack the interpreter: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := python.Close(); err != nil {
+			t.Errorf("close the interpreter: %v", err)
+		}
+	})
+	return python
+}
+
+// Limits are small, so that tests reach them soon.
+func Limits() sandbox.Limits {
+	l := sandbox.DefaultLimits()
+	l.MemoryBytes, l.WorkBytes, l.OpenFiles = 512<<20, 64<<20, 256
+	return l
+}
+
+// Setup is what a Host of a test is made of; change it before Open.
+type Setup struct {
+	Config sandbox.Config
+	Token  string // what kernel.New wants
+}
+
+// NewSetup returns a Setup with a data folder of the test's own, no pool and no keeper.
+func NewSetup(t testing.TB) *Setup {
+	t.Helper()
+	python := Python(t)
+	limits := Limits()
+	s := &Setup{Token: python.Key}
+	s.Config = sandbox.Config{
+		Data: t.TempDir(), Runsc: Binary(t), Interpreter: python.Home,
+		Program: kernel.Program(python.Programs, python.Key, limits), Limits: limits, HostTools: true, Log: Log(t),
+	}
+	return s
+}
+
+// Open opens the host, which ends with the test.
+func (s *Setup) Open(t testing.TB) *sandbox.Host {
+	t.Helper()
+	h, err := sandbox.Open(t.Context(), s.Config)
+	if err != nil {
+		t.Fatalf("open a host: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Errorf("close the host: %v", err)
+		}
+	})
+	return h
+}
+
+// Kernel starts a kernel, which ends with the test. A timeout of 0 is a minute.
+func (s *Setup) Kernel(t testing.TB, h *sandbox.Host, timeout time.Duration) *kernel.Kernel {
+	t.Helper()
+	if timeout == 0 {
+		timeout = time.Minute
+	}
+	guest, err := h.Take(t.Context())
+	if err != nil {
+		t.Fatalf("take a guest: %v", err)
+	}
+	k, err := kernel.New(t.Context(), guest, kernel.Config{RunTimeout: timeout, Limits: s.Config.Limits, Log: s.Config.Log}, s.Token)
+	if err != nil {
+		t.Fatalf("begin a kernel: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := k.Close(); err != nil {
+			t.Errorf("close the kernel: %v", err)
+		}
+	})
+	return k
+}
+
+// Log returns a logger that writes warnings and errors to the test's log.
+func Log(t testing.TB) *slog.Logger {
+	return slog.New(slog.NewTextHandler(testWriter{t}, &slog.HandlerOptions{Level: slog.LevelWarn}))
+}
+
+type testWriter struct{ t testing.TB }
+
+// Write logs one line.
+func (w testWriter) Write(p []byte) (int, error) {
+	w.t.Log(strings.TrimSpace(string(p)))
+	return len(p), nil
+}

@@ -1,0 +1,260 @@
+"""The interpreter in which the code of a chat runs; PROTOCOL.md says what it speaks.
+
+Code of the chat shares this process and may do anything to it. The kernel keeps
+going where it can: it refers to nothing that has a name the chat can reach
+(pristine.py), no signal strikes it between two steps (interrupts.py), and
+whatever a run leaves in disorder is put in order before the next (stage.py).
+Where it cannot, the process ends, and init starts another.
+"""
+
+from pristine import BUILTINS as __builtins__  # isort: skip
+
+import gc
+import posix
+import sys
+
+import pristine
+from activity import Activity
+from awaits import Awaits
+from channel import Channel
+from display import Display
+from interrupts import Interrupts
+from lateimports import Finder
+from pictures import Pictures
+from refusals import install_getpass
+from reseed import reseed
+from source import Choice, Sources
+from stage import Stage
+from text import bounded
+from tracebacks import Tracebacks
+from workers import Workers
+from workfiles import Work
+
+_exit, _getpid = posix._exit, posix.getpid
+_register_at_fork, _close, _set_inheritable = posix.register_at_fork, posix.close, posix.set_inheritable
+_VERSION = sys.version.partition(" ")[0]
+
+#: Exit statuses of this process: the host has gone; the channel is unusable.
+_HOST_GONE, _CHANNEL_LOST = 0, 71
+
+
+def serve(fd: int, token: str, options: dict) -> None:
+    """Serve the host on the channel fd for ever; never returns."""
+    Kernel(fd, token, options).loop()
+
+
+class Kernel:
+    """Takes messages one by one and answers them."""
+
+    def __init__(self, fd: int, token: str, options: dict) -> None:
+        _set_inheritable(fd, False)
+        self._fd, self._pid, self._forked = fd, _getpid(), False
+        self._limit = options.get("value_bytes", 65_536)
+        self._unanswered = 0  # the number of a run that has no `done` yet
+        self._channel = Channel(fd, token)
+        self._interrupts = Interrupts(options)
+        self._pictures = Pictures(options, self._interrupts, self._channel.send)
+        self._display = Display(options, self._interrupts, self._pictures)
+        self._workers = Workers(bool(options.get("alone")), self._pictures)
+        self._finder = Finder(self._hooks())
+        self._tracebacks = Tracebacks(self._limit, self._interrupts, self._finder)
+        self._awaits = Awaits(self._interrupts, self._finder, self._pictures)
+        self._work = Work(options.get("work", "/work"), options.get("files_limit", 10_000))
+        self._activity = Activity()
+        spaces, files = pristine.withdraw()
+        self._stage = Stage(options, self._interrupts)
+        self._sources = Sources(self._stage.names, self._interrupts)
+        self._tracebacks.own(files)
+        self._interrupts.install(spaces, self._stage.streams.flush)
+        self._finder.install()
+        self._finder.present()
+        self._activity.install()
+        _register_at_fork(before=self._stage.streams.flush, after_in_child=self._in_child)
+        self._answers = {"hello": self._hello, "run": self._run, "get": self._get, "put": self._put}
+        gc.freeze()  # what is here now stays: never looked at again, its pages shared with the image
+
+    def _hooks(self) -> dict:
+        return {
+            "PIL.Image": self._pictures.install,
+            "altair": self._display.webplots.install_altair,
+            "getpass": install_getpass,
+            "matplotlib.pyplot": self._display.figures.install,
+            "multiprocessing.context": self._workers.install,
+            "pandas": self._display.tables.install,
+            "plotly.io._renderers": self._display.webplots.install_plotly,
+        }
+
+    def loop(self) -> None:
+        """Answer messages for ever."""
+        while True:
+            try:
+                self._turn()
+            except BaseException:  # a signal handler of the chat, or an exception that a thread of it throws at us
+                continue
+
+    def _turn(self) -> None:
+        if self._unanswered:
+            self._answer(self._outcome(self._unanswered, "error"))
+        try:
+            header, body = self._channel.receive()
+        except EOFError:
+            _exit(_HOST_GONE)
+        except OSError:
+            _exit(_CHANNEL_LOST)
+        answer = self._answers.get(header.get("op"))
+        if answer is not None:
+            answer(header, body)
+
+    def _hello(self, header: dict, body: bytes) -> None:
+        seed = header.get("seed")
+        if seed:
+            try:
+                self._interrupts.call(reseed, seed)
+            except Exception:  # modules of the chat's own with those names
+                pass
+        self._work.baseline()
+        self._channel.send({"op": "hello", "python": _VERSION, "pid": self._pid})
+
+    def _get(self, header: dict, body: bytes) -> None:
+        self._work.get(self._channel, header["id"], header["paths"], header["limit"])
+
+    def _put(self, header: dict, body: bytes) -> None:
+        error = self._work.put(header["path"].encode("latin-1"), body, header["first"], header["last"])
+        if header["last"] or error:
+            self._channel.send({"op": "put", "id": header["id"], "error": error})
+
+    def _run(self, header: dict, body: bytes) -> None:
+        n = self._unanswered = header["n"]
+        done = self._outcome(n, "ok")
+        self._interrupts.begin()
+        try:
+            self._perform(n, header["candidates"], done)
+        except BaseException as error:
+            self._fail(done, error)
+        self._interrupts.end()
+        self._stage.end()
+        if self._activity.seen:
+            self._workers.end()
+            done["files"] = self._work.changes()
+        self._pictures.end()
+        done["notes"] = self._pictures.notes
+        self._answer(done)
+
+    def _answer(self, done: dict) -> None:
+        try:
+            for stream, text in self._stage.streams.take_late():
+                self._channel.send({"op": "late", "stream": stream}, text.encode("utf-8", "backslashreplace"))
+            self._channel.send(done)
+        except OSError:
+            _exit(_CHANNEL_LOST)
+        self._unanswered = 0
+
+    @staticmethod
+    def _outcome(n: int, status: str) -> dict:
+        return {
+            "op": "done", "n": n, "status": status, "chosen": 0, "value": None, "table": None, "error": None,
+            "exit": None, "exit_message": "", "notes": [], "files": None,
+        }  # fmt: skip
+
+    def _perform(self, n: int, candidates: list[dict], done: dict) -> None:
+        """Choose, run and show. Raises an interrupt that struck between these."""
+        self._pictures.begin(n)
+        self._stage.before()
+        self._finder.install()
+        choice = self._sources.choose(n, candidates)
+        if choice is None:
+            done["status"] = "not_code"
+            return
+        done["chosen"] = choice.index
+        if choice.error is not None:
+            self._fail(done, choice.error)
+            return
+        self._stage.notice(choice.source)
+        try:
+            try:
+                value = self._execute(choice)
+            finally:
+                self._stage.after()
+        except BaseException as error:
+            self._leave_if_child(error)
+            self._fail(done, error)
+        else:
+            self._leave_if_child(None)
+            if value is not None and not choice.hidden:
+                self._show(value, done)
+        for part in (self._awaits.end, self._display.figures.end, self._stage.flush):
+            try:
+                self._interrupts.call(part)
+            except BaseException as error:
+                if done["status"] == "ok":
+                    self._fail(done, error)
+
+    def _execute(self, choice: Choice) -> object:
+        names = self._stage.names
+        if choice.awaits:
+            return self._awaits.run(choice.body, choice.last, names)
+        if choice.body is not None:
+            self._interrupts.call(exec, choice.body, names)
+        if choice.last is not None:
+            return self._interrupts.call(eval, choice.last, names)
+        return None
+
+    def _show(self, value: object, done: dict) -> None:
+        names = self._stage.names
+        if names.get("_", self._shown) is self._shown:
+            names["_"] = self._shown = value
+        try:
+            done["value"], done["table"] = self._display.describe(value)
+        except BaseException as error:
+            self._fail(done, error)
+            done["error"]["message"] = f"{done['error']['message']} (while the value was being shown)".lstrip()
+
+    _shown: object = None
+
+    def _fail(self, done: dict, error: BaseException) -> None:
+        """Make done tell of an exception."""
+        if isinstance(error, SystemExit):
+            done["status"] = "exit"
+            done["exit"], done["exit_message"] = self._exit_status(error)
+            return
+        done["status"] = "error"
+        done["error"] = self._tracebacks.report(error)
+        error.__traceback__ = None if error is self._interrupts.raised else error.__traceback__
+
+    def _exit_status(self, error: SystemExit) -> tuple[int, str]:
+        """Return what the interpreter would make of the argument of sys.exit."""
+        try:
+            code = self._interrupts.call(getattr, error, "code")
+        except BaseException:
+            return 1, ""
+        if code is None:
+            return 0, ""
+        if isinstance(code, int):
+            return int(code) & 0xFF, ""
+        text = self._tracebacks.message(code)
+        return 1, bounded(text, self._limit)[0]
+
+    def _in_child(self) -> None:
+        """After a fork, in the child: it is no kernel."""
+        self._forked = True
+        self._stage.streams.after_fork()
+        try:
+            _close(self._fd)
+        except OSError:  # the chat has closed it
+            pass
+
+    def _leave_if_child(self, error: BaseException | None) -> None:
+        """End a child process that has come to the end of the chat's code, as a program ends there."""
+        if not self._forked and ("_ctypes" not in pristine.MODULES or _getpid() == self._pid):
+            return
+        status, text = 0, ""
+        try:
+            if isinstance(error, SystemExit):
+                status, text = self._exit_status(error)
+            elif error is not None:
+                status, text = 1, self._tracebacks.report(error)["traceback"]
+            if text and sys.stderr is not None:
+                sys.stderr.write(text.rstrip("\n") + "\n")
+            self._stage.streams.flush()
+        finally:
+            _exit(status)
