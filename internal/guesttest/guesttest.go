@@ -136,7 +136,7 @@ func Limits() sandbox.Limits {
 // Setup is what a Host of a test is made of; change it before Open.
 type Setup struct {
 	Config sandbox.Config
-	Token  string // what kernel.New wants
+	Key    string // of the program, for kernel.New
 }
 
 // NewSetup returns a Setup with a data folder of the test's own, no pool and no keeper.
@@ -144,7 +144,7 @@ func NewSetup(t testing.TB) *Setup {
 	t.Helper()
 	python := Python(t)
 	limits := Limits()
-	s := &Setup{Token: python.Key}
+	s := &Setup{Key: python.Key}
 	s.Config = sandbox.Config{
 		Data: t.TempDir(), Runsc: Binary(t), Interpreter: python.Home,
 		Program: kernel.Program(python.Programs, python.Key, limits), Limits: limits, HostTools: true, Log: Log(t),
@@ -177,7 +177,7 @@ func (s *Setup) Kernel(t testing.TB, h *sandbox.Host, timeout time.Duration) *ke
 	if err != nil {
 		t.Fatalf("take a guest: %v", err)
 	}
-	k, err := kernel.New(t.Context(), guest, kernel.Config{RunTimeout: timeout, Limits: s.Config.Limits, Log: s.Config.Log}, s.Token)
+	k, err := kernel.New(t.Context(), guest, kernel.Config{RunTimeout: timeout, Limits: s.Config.Limits, Log: s.Config.Log}, s.Key)
 	if err != nil {
 		t.Fatalf("begin a kernel: %v", err)
 	}

@@ -88,6 +88,19 @@ func (w *wire) receive() (*message, error) {
 	}
 }
 
+// await drops messages until one with the op comes.
+func (w *wire) await(op string) error {
+	for {
+		m, err := w.receive()
+		if err != nil {
+			return err
+		}
+		if m.Op == op {
+			return nil
+		}
+	}
+}
+
 // open checks a packet's token and returns its content.
 func (w *wire) open(packet []byte) (chunk []byte, more, ok bool) {
 	rest, found := bytes.CutPrefix(packet, w.token)

@@ -255,7 +255,7 @@ func (h *Host) launch(ctx context.Context, image string) (*Sandbox, error) {
 		host: h, dir: dir, limits: h.config.Limits, restored: image != "",
 	}
 	if err == nil {
-		s.pid, s.gofer, err = readState(dir, id)
+		err = s.readState()
 	}
 	if err == nil {
 		err = h.groups.add(id, s.pid)

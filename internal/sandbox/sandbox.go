@@ -1,12 +1,10 @@
 package sandbox
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -31,6 +29,7 @@ type Sandbox struct {
 	dir      string
 	limits   Limits
 	restored bool
+	control  string // path of gVisor's control socket
 
 	mu      sync.Mutex // guards what follows
 	memory  memoryFile
@@ -92,23 +91,6 @@ func (s *Sandbox) MemoryBytes() int64 {
 // not counted against the guest. More than that is what the guest makes it hold
 // (files, descriptors, processes) and is counted.
 const sentryBaseBytes = 24 << 20
-
-// Signal sends a signal to the process pid of the guest, as the guest numbers it.
-// The time that it takes is that of a start of runsc, some 25 ms. It is an
-// error when gVisor does not answer within the host's deadline for commands.
-func (s *Sandbox) Signal(ctx context.Context, pid int, signal syscall.Signal) error {
-	return s.host.runsc.command(ctx, s.dir, "kill", "--pid", strconv.Itoa(pid), s.ID, strconv.Itoa(int(signal)))
-}
-
-// Checkpoint writes an image of the stopped-for-a-moment guest to dir, an empty
-// or absent folder. The guest ends, unless leaveRunning.
-func (s *Sandbox) Checkpoint(ctx context.Context, dir string, leaveRunning bool) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("folder of the image: %w", err)
-	}
-	return s.host.runsc.command(ctx, s.dir, "checkpoint", "--compression=none",
-		"--leave-running="+strconv.FormatBool(leaveRunning), "--image-path", dir, s.ID)
-}
 
 // Kill ends the guest at once. The files that are open in the host stay open until Close.
 func (s *Sandbox) Kill() {
@@ -194,21 +176,23 @@ func closeAll(files ...*os.File) error {
 type stateFile struct {
 	GoferPid int `json:"goferPid"`
 	Sandbox  struct {
-		Pid int `json:"pid"`
+		Pid     int    `json:"pid"`
+		Control string `json:"controlSocketPath"`
 	} `json:"sandbox"`
 }
 
-// readState finds the processes of the guest id, whose state folder is dir/state.
-func readState(dir, id string) (pid, gofer int, err error) {
+// readState finds the processes and the control socket of a guest that has started.
+func (s *Sandbox) readState() error {
 	var state stateFile
-	name := filepath.Join(dir, "state", id+"_sandbox:"+id+".state")
+	name := filepath.Join(s.dir, "state", s.ID+"_sandbox:"+s.ID+".state")
 	if err := readJSON(name, &state); err != nil {
-		return 0, 0, fmt.Errorf("state of guest %s: %w", id, err)
+		return fmt.Errorf("state of guest %s: %w", s.ID, err)
 	}
 	if state.Sandbox.Pid <= 0 {
-		return 0, 0, fmt.Errorf("state of guest %s: no process", id)
+		return fmt.Errorf("state of guest %s: no process", s.ID)
 	}
-	return state.Sandbox.Pid, state.GoferPid, nil
+	s.pid, s.gofer, s.control = state.Sandbox.Pid, state.GoferPid, state.Sandbox.Control
+	return nil
 }
 
 // alive reports whether gVisor's process of the guest is there.

@@ -106,16 +106,28 @@ class Figures:
         wanted = dpi = figure.dpi
         width, height = figure.get_size_inches()
         dpi = min(dpi, (MOST_PIXELS / max(width * height, 1e-9)) ** 0.5, 16_000 / max(width, height, 1e-9))
-        data = _png(figure, dpi)
+        data = self._png(figure, dpi)
         while len(data) > self._pictures.most_bytes and dpi > 10:
             dpi *= min(0.7, (self._pictures.most_bytes / len(data)) ** 0.5)
-            data = _png(figure, dpi)
+            data = self._png(figure, dpi)
         if dpi < wanted:
             self._pictures.note(
                 f"a figure of {width * wanted:,.0f}×{height * wanted:,.0f} pixels is drawn"
                 f" at {dpi:.3g} instead of {wanted:g} dots per inch: it is too large"
             )
         self._pictures.send(data, "matplotlib")
+
+    def _png(self, figure, dpi: float) -> bytes:
+        """Draw figure; warnings that would name this file as their place become notes."""
+        buffer = _io.BytesIO()
+        with MODULES["warnings"].catch_warnings(record=True) as caught:
+            figure.savefig(buffer, format="png", dpi=dpi, bbox_inches="tight", facecolor=figure.get_facecolor())
+        for warning in caught:
+            text = str(warning.message)
+            if text.startswith("Glyph "):
+                text = "some characters of a figure are in none of the fonts and are drawn as boxes"
+            self._pictures.note(text)
+        return buffer.getvalue()
 
     def _is_artists(self, value: object) -> bool:
         """Report whether value is what a plot call returns and nobody reads: artists, in lists, tuples or arrays."""
@@ -136,12 +148,6 @@ class Figures:
             else:
                 return False
         return True
-
-
-def _png(figure, dpi: float) -> bytes:
-    buffer = _io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=dpi, bbox_inches="tight", facecolor=figure.get_facecolor())
-    return buffer.getvalue()
 
 
 def _use_fonts(matplotlib, fonts) -> None:

@@ -23,7 +23,7 @@ _set_mask = _signal.pthread_sigmask
 _current_frame = sys._getframe
 
 _TIMERS = (_signal.ITIMER_REAL, _signal.ITIMER_VIRTUAL, _signal.ITIMER_PROF)
-_MEMORY = _signal.SIGRTMIN + 1
+_MEMORY = _signal.SIGXCPU
 _FILES = _signal.SIGRTMIN + 2
 
 

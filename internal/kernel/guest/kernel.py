@@ -182,7 +182,7 @@ class Kernel:
             self._leave_if_child(None)
             if value is not None and not choice.hidden:
                 self._show(value, done)
-        for part in (self._awaits.end, self._display.figures.end, self._stage.flush):
+        for part in (self._awaits.end, self._display.figures.end, self._workers.close_pools, self._stage.flush):
             try:
                 self._interrupts.call(part)
             except BaseException as error:

@@ -27,6 +27,8 @@ class Tables:
             return None
         text = self._text(pandas, value)
         rows, columns = value.shape if isinstance(value, pandas.DataFrame) else (len(value), 1)
+        if not columns:
+            return text, None
         try:
             grid, longest = self._grid(pandas, value, rows, columns)
         except Exception as error:  # hostile cells, a broken subclass: the text must do
@@ -59,7 +61,11 @@ class Tables:
         index = frame.index
         levels = [index.get_level_values(level) for level in range(index.nlevels)]
         body = [[_Cell(item) for item in level.tolist()] for level in levels]
-        body += [[_Cell(item) for item in frame.iloc[:, at].tolist()] for at in range(frame.shape[1])]
+        for at in range(frame.shape[1]):
+            column = frame.iloc[:, at]
+            if column.dtype.kind == "M":  # dates without the times that none of them has
+                column = column.astype(str)
+            body.append([_Cell(item) for item in column.tolist()])
         header = ["" if level.name is None else _plain(level.name) for level in levels]
         header += [_label(name) for name in frame.columns.tolist()]
         longest = max((cell.length for column in body for cell in column), default=0)

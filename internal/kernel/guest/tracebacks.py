@@ -46,7 +46,7 @@ class Tracebacks:
         """Return the fields of `error` in a `done` message."""
         kind = full_class_name(type(error))
         message, _ = bounded(self.message(error), self._limit // 4)
-        text, _ = bounded(self._text(error, kind, message), self._limit)
+        text, _ = bounded(self._text(error, kind, message).rstrip("\n"), self._limit)
         return {"type": kind, "message": message, "traceback": text}
 
     def message(self, error: BaseException) -> str:

@@ -51,6 +51,22 @@ class Workers:
         context._concrete_contexts.update(spawn=Forked(), forkserver=Forked())
         context._default_context._default_context = fork
 
+    def close_pools(self) -> None:
+        """Terminate the pools of multiprocessing that are open. May raise anything.
+
+        Their workers end with the run. A pool that goes on would start others, which wait for ever for
+        a lock that a killed one held; one that is closed says so to code that uses it in a later run.
+        """
+        pool, util = MODULES.get("multiprocessing.pool"), MODULES.get("multiprocessing.util")
+        if pool is None or util is None:
+            return
+        terminate = pool.Pool._terminate_pool.__func__
+        for finalizer in list(util._finalizer_registry.values()):
+            callback = getattr(finalizer, "_callback", None)
+            if getattr(callback, "__func__", None) is terminate and callback.__self__ is not pool.ThreadPool:
+                self._pictures.note("a pool of processes that was open at the end of the run was terminated")
+                finalizer()
+
     def end(self) -> None:
         """End what runs still, at the end of a run of a chat that may have started processes."""
         if not self._any():

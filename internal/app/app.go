@@ -1,0 +1,219 @@
+// Package app builds the program from its settings, runs it, and stops it in
+// reverse order. It joins the packages that do the work and does none itself.
+//
+// # Trust
+//
+// The settings are the operator's and are believed. Callers meet mcpserver first.
+//
+// # Failure
+//
+// [Open] undoes what it has begun when a part does not start. What the machine
+// lacks is a [fault.Error] of kind Unsupported with what to do.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"runpython/internal/chat"
+	"runpython/internal/config"
+	"runpython/internal/fault"
+	"runpython/internal/kernel"
+	"runpython/internal/kernel/guest"
+	"runpython/internal/mcpserver"
+	"runpython/internal/sandbox"
+	"runpython/internal/sandbox/interpreter"
+	"runpython/internal/store/content"
+	"runpython/internal/store/memory"
+)
+
+// App is the built program. It is safe for concurrent use. Close it.
+type App struct {
+	config  config.Config
+	log     *slog.Logger
+	metrics *metrics
+	host    *sandbox.Host
+	chats   *chat.Service
+	mcp     *mcpserver.Server
+	closers []closer // run in reverse by Close
+}
+
+// closer ends one part.
+type closer struct {
+	name  string
+	close func() error
+}
+
+const (
+	// rescueTime is how long guests outlive a killed process.
+	rescueTime = 2 * time.Minute
+	// keptChats bounds the chats in memory.
+	keptChats = 10_000
+	// keptFor is how long an unused chat is kept.
+	keptFor = 30 * 24 * time.Hour
+	// workFiles bounds the entries in a chat's /work.
+	workFiles = 10_000
+)
+
+// Open builds the program. The first time on a machine it unpacks the interpreter,
+// some 2 s; after that it takes some 50 ms. version is told to clients.
+func Open(ctx context.Context, c config.Config, log *slog.Logger, version string) (_ *App, err error) {
+	a := &App{config: c, log: log}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.Close())
+		}
+	}()
+	if err := os.MkdirAll(c.Data, 0o700); err != nil {
+		return nil, fault.New(fault.Unsupported, err, "the data folder "+c.Data+" cannot be made: choose another with --data")
+	}
+	python, err := interpreter.Open(ctx, filepath.Join(c.Data, "interpreter"), guest.Files())
+	if err != nil {
+		return nil, fmt.Errorf("open the interpreter: %w", err)
+	}
+	a.onClose("interpreter", python.Close)
+	for _, w := range python.Warnings {
+		log.Warn("interpreter", "warning", w)
+	}
+	if err := a.openHost(ctx, python); err != nil {
+		return nil, err
+	}
+	if err := a.openChats(python.Key); err != nil {
+		return nil, err
+	}
+	a.metrics = newMetrics(a.host, a.chats)
+	a.mcp = mcpserver.New(mcpserver.Options{
+		Chat: observed{chats: a.chats, metrics: a.metrics, log: log}, Version: version, NeedsCode: true, Log: log,
+	})
+	a.onClose("MCP server", a.mcp.Close)
+	return a, nil
+}
+
+func (a *App) onClose(name string, end func() error) {
+	a.closers = append(a.closers, closer{name, end})
+}
+
+func limitsOf(c config.Config) sandbox.Limits {
+	return sandbox.Limits{
+		MemoryBytes: c.MemoryBytes, WorkBytes: c.WorkBytes, WorkFiles: workFiles,
+		Processes: c.Processes, OpenFiles: c.OpenFiles, CPUs: c.CPUs,
+	}
+}
+
+func (a *App) openHost(ctx context.Context, python *interpreter.Interpreter) error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find this program: %w", err)
+	}
+	runsc := a.config.Runsc
+	if runsc == "" {
+		runsc = self
+	}
+	held, err := python.Hold()
+	if err != nil {
+		return fmt.Errorf("hold the interpreter: %w", err)
+	}
+	a.onClose("hold on the interpreter", held.Close)
+	limits := limitsOf(a.config)
+	a.host, err = sandbox.Open(ctx, sandbox.Config{
+		Data: a.config.Data, Runsc: runsc, Interpreter: python.Home,
+		Program: kernel.Program(python.Programs, python.Key, limits),
+		Limits:  limits, Pool: a.config.Pool, HostTools: a.config.HostTools, Log: a.log,
+		Keeper: []string{self}, KeeperFiles: []*os.File{held}, Rescue: rescueTime,
+	})
+	if err != nil {
+		return fmt.Errorf("open the sandbox: %w", err)
+	}
+	a.onClose("sandbox", a.host.Close)
+	for _, m := range a.host.Missing() {
+		a.log.Info("a limit is not held by this machine", "limit", m)
+	}
+	return nil
+}
+
+func (a *App) openChats(key string) error {
+	files, err := content.Open(filepath.Join(a.host.Dir(), "content"))
+	if err != nil {
+		return fmt.Errorf("open the chats: %w", err)
+	}
+	limits := limitsOf(a.config)
+	kernels := kernel.Config{RunTimeout: a.config.RunTimeout, Limits: limits, Log: a.log}
+	a.chats = chat.NewService(chat.Options{
+		Start: func(ctx context.Context, fill func(dir string) error) (chat.Interpreter, error) {
+			return a.startKernel(ctx, kernels, key, fill)
+		},
+		Store: memory.New(), Content: files, Log: a.log,
+		Limits: chat.Limits{
+			RunTimeout: a.config.RunTimeout, MemoryBytes: limits.MemoryBytes, WorkBytes: limits.WorkBytes, WorkFiles: workFiles,
+			Kernels: livingKernels(), Chats: keptChats, Keep: keptFor,
+		},
+	})
+	a.onClose("chats", a.chats.Close)
+	return nil
+}
+
+// startKernel takes a guest, puts the chat's files into place and makes a kernel of it.
+func (a *App) startKernel(ctx context.Context, c kernel.Config, key string, fill func(dir string) error) (chat.Interpreter, error) {
+	s, err := a.host.Take(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("take a sandbox: %w", err)
+	}
+	if err := fill(s.Uploads); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	k, err := kernel.New(ctx, s, c, key)
+	if err != nil {
+		return nil, fmt.Errorf("begin an interpreter: %w", err)
+	}
+	return k, nil
+}
+
+// idleKernelBytes is what a living idle interpreter is reckoned to hold.
+const idleKernelBytes = 32 << 20
+
+// livingKernels is how many interpreters may live at once: those that fit into
+// three quarters of the memory while they are idle, between 4 and 1,000.
+func livingKernels() int {
+	return min(max(4, int(hostMemoryBytes()/4*3/idleKernelBytes)), 1000)
+}
+
+// Turn runs a turn for the local user, observed like those of clients.
+func (a *App) Turn(ctx context.Context, r chat.Request) (*chat.Reply, error) {
+	return observed{chats: a.chats, metrics: a.metrics, log: a.log}.Turn(ctx, r)
+}
+
+// OpenFile opens a file of a chat; see chat.Service.
+func (a *App) OpenFile(ctx context.Context, owner, uri string) (chat.File, io.ReadCloser, error) {
+	return a.chats.OpenFile(ctx, owner, uri) //nolint:wrapcheck // the same contract
+}
+
+// PutFile puts a file into a chat; see chat.Service.
+func (a *App) PutFile(ctx context.Context, owner, chatID, path string, r io.Reader) (string, error) {
+	return a.chats.PutFile(ctx, owner, chatID, path, r) //nolint:wrapcheck // the same contract
+}
+
+// ServeStdio serves one MCP client over in and out until in ends or ctx does.
+func (a *App) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
+	return a.mcp.ServeStdio(ctx, in, out) //nolint:wrapcheck // the same contract
+}
+
+// Close ends all parts, the last one opened first. Nothing of a guest is left when
+// it returns without an error.
+func (a *App) Close() error {
+	var err error
+	for i := len(a.closers) - 1; i >= 0; i-- {
+		c := a.closers[i]
+		if e := c.close(); e != nil {
+			a.log.Error("stop a part", "part", c.name, "error", e)
+			err = errors.Join(err, fmt.Errorf("stop %s: %w", c.name, e))
+		}
+	}
+	a.closers = nil
+	return err
+}

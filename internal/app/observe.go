@@ -1,0 +1,124 @@
+package app
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/sys/unix"
+
+	"runpython/internal/chat"
+	"runpython/internal/fault"
+	"runpython/internal/sandbox"
+)
+
+// observed counts and logs turns: ids, counts and times, never code, text or output.
+type observed struct {
+	chats   *chat.Service
+	metrics *metrics
+	log     *slog.Logger
+}
+
+// Turn runs a turn; see chat.Service.
+func (o observed) Turn(ctx context.Context, r chat.Request) (*chat.Reply, error) {
+	begun := time.Now()
+	reply, err := o.chats.Turn(ctx, r)
+	took := time.Since(begun)
+	outcome := outcomeOf(reply, err)
+	o.metrics.turns.WithLabelValues(outcome).Inc()
+	o.metrics.seconds.Observe(took.Seconds())
+	if !o.log.Enabled(ctx, slog.LevelInfo) {
+		return reply, err //nolint:wrapcheck // the same contract
+	}
+	fields := []any{"outcome", outcome, "ms", took.Milliseconds(), "message_bytes", len(r.Message)}
+	if reply != nil {
+		fields = append(fields, "chat", reply.ChatID, "state", string(reply.State), "runs", len(reply.Runs),
+			"images", len(reply.Images), "files", len(reply.Files), "text_bytes", len(reply.Text))
+	}
+	if kind, _ := fault.Shown(err); err != nil && kind == fault.Internal {
+		o.log.ErrorContext(ctx, "turn", append(fields, "error", err)...)
+		return reply, err //nolint:wrapcheck // the same contract
+	}
+	o.log.InfoContext(ctx, "turn", fields...)
+	return reply, err //nolint:wrapcheck // the same contract
+}
+
+// OpenFile opens a file of a chat; see chat.Service.
+func (o observed) OpenFile(ctx context.Context, owner, uri string) (chat.File, io.ReadCloser, error) {
+	return o.chats.OpenFile(ctx, owner, uri) //nolint:wrapcheck // the same contract
+}
+
+func outcomeOf(reply *chat.Reply, err error) string {
+	switch {
+	case err != nil:
+		kind, _ := fault.Shown(err)
+		return kind.String()
+	case reply.IsError:
+		return "failed"
+	}
+	return "ok"
+}
+
+// metrics are what /metrics shows.
+type metrics struct {
+	registry *prometheus.Registry
+	turns    *prometheus.CounterVec
+	seconds  prometheus.Histogram
+}
+
+func newMetrics(host *sandbox.Host, chats *chat.Service) *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		turns: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "runpython_turns_total", Help: "Turns by outcome: ok, failed (the code), or the kind of the error.",
+		}, []string{"outcome"}),
+		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "runpython_turn_seconds", Help: "Time of a turn.", Buckets: prometheus.ExponentialBuckets(0.0005, 4, 10),
+		}),
+	}
+	stat := func(name, help string, value func(sandbox.Stats) int64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 {
+			return float64(value(host.Stats()))
+		})
+	}
+	m.registry.MustRegister(
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), m.turns, m.seconds,
+		stat("runpython_guests", "Guests that exist, the pool's included.", func(s sandbox.Stats) int64 { return s.Live }),
+		stat("runpython_guests_pooled", "Guests that wait in the pool.", func(s sandbox.Stats) int64 { return s.Pooled }),
+		stat("runpython_guests_started", "Guests started from nothing since the start.", func(s sandbox.Stats) int64 { return s.Started }),
+		stat("runpython_guests_restored", "Guests restored from an image since the start.", func(s sandbox.Stats) int64 { return s.Restored }),
+		stat("runpython_guest_starts_failed", "Starts that were tried again or given up.", func(s sandbox.Stats) int64 { return s.Failed }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "runpython_interpreters", Help: "Interpreters of chats that live."},
+			func() float64 { return float64(chats.Living()) }),
+	)
+	return m
+}
+
+// adminHandler serves what an operator's tools ask for. It is not for callers.
+func (a *App) adminHandler() http.Handler {
+	mux := http.NewServeMux()
+	say := func(text string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+			_, _ = io.WriteString(w, text) // the client may be gone
+		}
+	}
+	mux.HandleFunc("GET /healthz", say("ok\n"))
+	mux.HandleFunc("GET /readyz", say("ready\n")) // it is not served before the program is
+	mux.Handle("GET /metrics", promhttp.HandlerFor(a.metrics.registry, promhttp.HandlerOpts{}))
+	return mux
+}
+
+// hostMemoryBytes is the memory of the machine, or the least that is assumed.
+func hostMemoryBytes() int64 {
+	var info unix.Sysinfo_t
+	if err := unix.Sysinfo(&info); err != nil {
+		return 1 << 30
+	}
+	return int64(info.Totalram) * int64(info.Unit) //nolint:gosec // far below 2^63
+}

@@ -1,0 +1,96 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	headerTimeout = 10 * time.Second
+	idleTimeout   = 2 * time.Minute
+	headerBytes   = 64 << 10
+	// drainTimeout bounds what calls in flight have to end when the server stops.
+	drainTimeout = 10 * time.Second
+)
+
+// Serve serves MCP over HTTP, and health and metrics on the admin address if
+// there is one, until ctx ends; then it ends calls in flight and returns. ready is
+// called once both addresses listen, with their URLs; admin is "" when there is none.
+func (a *App) Serve(ctx context.Context, ready func(mcpURL, adminURL string)) error {
+	listener, err := listen(ctx, a.config.Listen)
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", a.mcp.Handler())
+	servers := []*served{{server: newServer(mux), listener: listener}}
+	adminURL := ""
+	if a.config.AdminListen != "" {
+		admin, err := listen(ctx, a.config.AdminListen)
+		if err != nil {
+			return errors.Join(err, listener.Close())
+		}
+		servers = append(servers, &served{server: newServer(a.adminHandler()), listener: admin})
+		adminURL = "http://" + admin.Addr().String()
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	for _, s := range servers {
+		group.Go(s.run)
+	}
+	group.Go(func() error {
+		<-ctx.Done()
+		return a.drain(servers)
+	})
+	ready("http://"+listener.Addr().String()+"/mcp", adminURL)
+	return group.Wait() //nolint:wrapcheck // wrapped by run and drain
+}
+
+// drain lets calls in flight end, and then closes the connections.
+func (a *App) drain(servers []*served) error {
+	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
+	defer cancel()
+	if err := a.mcp.Shutdown(ctx); err != nil {
+		a.log.Warn("calls in flight were ended", "error", err)
+	}
+	var all error
+	for _, s := range servers {
+		if err := s.server.Shutdown(ctx); err != nil {
+			all = errors.Join(all, s.server.Close())
+		}
+	}
+	return all
+}
+
+// served is a server and the address that it listens on.
+type served struct {
+	server   *http.Server
+	listener net.Listener
+}
+
+func (s *served) run() error {
+	if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve %s: %w", s.listener.Addr(), err)
+	}
+	return nil
+}
+
+// newServer bounds what a connection may take before a handler sees it. There is no
+// bound on the time of an answer: a run may take as long as its own limit.
+func newServer(h http.Handler) *http.Server {
+	return &http.Server{Handler: h, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: headerBytes}
+}
+
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	var c net.ListenConfig
+	l, err := c.Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", address, err)
+	}
+	return l, nil
+}

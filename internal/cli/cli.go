@@ -1,0 +1,200 @@
+// Package cli is the command line: the table of commands, what they print and the
+// status with which the program exits.
+//
+// It knows nothing of how a chat works. What the commands need of the program is a
+// [Program], which main fills in.
+//
+// # Trust
+//
+// The person at the command line is the operator and is told everything about a
+// failure. What comes out of a chat is not theirs: text is shown on a terminal as
+// package console writes it, and names of files are used only as far as they are
+// harmless. Where standard output is not a terminal, the output of code is passed on
+// byte for byte, as a program that reads it expects.
+//
+// # Failure
+//
+// Every failure is one message on standard error and one of the exit codes of
+// exit.go, which is where an error becomes a code.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"runpython/internal/chat"
+	"runpython/internal/config"
+	"runpython/internal/cli/console"
+)
+
+// A Program is what the commands run. Every field must be set.
+type Program struct {
+	Versions Versions
+
+	// Open builds the program. The caller closes what it returns. A machine that
+	// lacks something is fault.Unsupported.
+	Open func(context.Context, config.Config, *slog.Logger) (App, error)
+
+	// Doctor examines the machine and returns every check, in the order to show
+	// them. An error means that it could not examine, not that it found something.
+	Doctor func(context.Context, config.Config, *slog.Logger) ([]Check, error)
+}
+
+// An App is the program while it runs.
+type App interface {
+	// Chat returns what runs turns.
+	Chat() chat.Chatter
+	// Serve serves MCP over HTTP until ctx ends, and then returns nil. It calls ready
+	// once, when the first request can come, with the URL of the endpoint and that of
+	// the admin listener, "" when there is none.
+	Serve(ctx context.Context, ready func(mcpURL, adminURL string)) error
+	// ServeStdio serves MCP over in and out until in ends or ctx does, and then
+	// returns nil.
+	ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error
+	// Close ends everything, guests too, before ctx ends.
+	Close(ctx context.Context) error
+}
+
+// Streams are what a command reads, writes and finds in its environment.
+type Streams struct {
+	In  io.Reader // an *os.File that is a terminal is treated as such, also Out and Err
+	Out io.Writer
+	Err io.Writer
+	Env config.Lookup
+}
+
+// Main runs the command that args name, without the name of the program, and returns
+// the status to exit with. It handles SIGINT, SIGTERM and SIGHUP while it runs.
+func Main(ctx context.Context, program Program, args []string, streams Streams) int {
+	c := newCommand(program, streams)
+	root := c.root()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	return c.exit(err)
+}
+
+// A command is one call of the program.
+type command struct {
+	program Program
+	Streams
+	flags  *config.Flags
+	status *console.Status // where everything for standard error goes
+	usage  string          // the command whose help a wrong call is pointed to
+	runs   bool            // the call was understood, so an error is no longer one of usage
+}
+
+func newCommand(program Program, streams Streams) *command {
+	c := &command{
+		program: program.complete(),
+		Streams: streams,
+		flags:   config.NewFlags(config.Default(streams.Env)),
+		usage:   name,
+	}
+	var size func() (int, int)
+	if f, ok := console.Terminal(streams.Err); ok && c.fancy() {
+		size = func() (int, int) { return console.Size(f) }
+	}
+	c.status = console.NewStatus(streams.Err, size)
+	return c
+}
+
+// fancy tells whether a terminal can do more than print lines.
+func (c *command) fancy() bool {
+	kind, _ := c.Env("TERM")
+	return kind != "dumb"
+}
+
+// colours tells whether w is a terminal that shows colours and may.
+func (c *command) colours(w io.Writer) bool {
+	_, terminal := console.Terminal(w)
+	unwanted, _ := c.Env("NO_COLOR")
+	return terminal && unwanted == "" && c.fancy()
+}
+
+// name is the program's.
+const name = "runpython"
+
+// root is the table of commands.
+func (c *command) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:               name,
+		Short:             "Run Python that people and models send, in a gVisor sandbox",
+		Version:           c.program.Versions.Program,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+	}
+	root.SetIn(c.In)
+	root.SetOut(c.Out)
+	root.SetErr(c.Err)
+	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
+	root.SetHelpFunc(c.help)
+	root.SetFlagErrorFunc(c.wrongFlag)
+	c.flags.AddCommon(root.PersistentFlags())
+	root.PersistentFlags().SortFlags = false
+	root.AddCommand(c.serveCommand(), c.stdioCommand(), c.chatCommand(), c.doctorCommand(), c.versionCommand())
+	return root
+}
+
+// action is what a command does with its settings and arguments.
+type action func(ctx context.Context, cfg config.Config, args []string) error
+
+// add makes one command of the table. Its flags are those that config has for it.
+func (c *command) add(cmd *cobra.Command, quiet bool, run action) *cobra.Command {
+	c.flags.AddOf(cmd.Name(), cmd.Flags())
+	cmd.Flags().SortFlags = false
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		c.usage, c.runs = cmd.CommandPath(), true
+		if quiet {
+			c.flags.Rebase(func(d *config.Config) { d.LogLevel = slog.LevelWarn })
+		}
+		cfg, err := c.flags.Load(c.Env)
+		if err != nil {
+			return err
+		}
+		return run(cmd.Context(), cfg, args)
+	}
+	return cmd
+}
+
+// logger logs to standard error.
+func (c *command) logger(cfg config.Config) *slog.Logger {
+	options := &slog.HandlerOptions{Level: cfg.LogLevel}
+	if cfg.LogFormat == config.FormatJSON {
+		return slog.New(slog.NewJSONHandler(c.status, options))
+	}
+	return slog.New(slog.NewTextHandler(c.status, options))
+}
+
+// with opens the program, lets use use it and closes it. Closing is not cut short by
+// the signal that ended use.
+func (c *command) with(ctx context.Context, cfg config.Config, use func(App) error) error {
+	if err := CheckBuild(cfg); err != nil {
+		return err
+	}
+	app, err := c.program.Open(ctx, cfg, c.logger(cfg))
+	if err != nil {
+		return err
+	}
+	err = use(app)
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+	defer cancel()
+	closing := app.Close(end)
+	if _, said := err.(errSaid); said && closing != nil { //nolint:errorlint // only when nothing is joined to it
+		c.say("end the program: " + closing.Error())
+		return err
+	}
+	return errors.Join(err, closing)
+}
+
+// say writes one message to standard error.
+func (c *command) say(message string) {
+	text := strings.ReplaceAll(strings.TrimSpace(console.Clean(message)), "\n", "\n  ")
+	fmt.Fprintf(c.status, "%s: %s\n", name, text)
+}

@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"runpython/internal/cli/console"
+)
+
+// settingsHelp tells where settings come from.
+const settingsHelp = `Every flag is also an environment variable, named in brackets, and a key of the YAML file
+given with --config. Defaults come first, then the file, the environment and the flags.
+`
+
+// help prints what a command is and takes.
+func (c *command) help(cmd *cobra.Command, _ []string) {
+	width := 100
+	if f, ok := console.Terminal(c.Out); ok {
+		width, _ = console.Size(f)
+	}
+	var b strings.Builder
+	about := cmd.Long
+	if about == "" {
+		about = cmd.Short + "."
+	}
+	fmt.Fprintf(&b, "%s\n\nUsage:\n  %s\n", about, usageLine(cmd))
+	if cmd.Example != "" {
+		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
+	}
+	if cmd.HasAvailableSubCommands() {
+		b.WriteString("\nCommands:\n")
+		for _, sub := range cmd.Commands() {
+			if sub.IsAvailableCommand() {
+				fmt.Fprintf(&b, "  %-8s  %s\n", sub.Name(), sub.Short)
+			}
+		}
+	}
+	if flags := cmd.LocalNonPersistentFlags(); flags.HasAvailableFlags() {
+		fmt.Fprintf(&b, "\nFlags:\n%s", flags.FlagUsagesWrapped(width))
+	}
+	if flags := cmd.Root().PersistentFlags(); flags.HasAvailableFlags() {
+		fmt.Fprintf(&b, "\nFlags of all commands:\n%s", flags.FlagUsagesWrapped(width))
+	}
+	fmt.Fprintf(&b, "\n%s\n%s", settingsHelp, exitCodes)
+	_, _ = fmt.Fprint(c.Out, b.String()) // nobody can be told that help could not be printed
+}
+
+func usageLine(cmd *cobra.Command) string {
+	if cmd.HasAvailableSubCommands() {
+		return cmd.CommandPath() + " COMMAND [FLAGS]"
+	}
+	return cmd.UseLine()
+}
+
+// arguments refuses more than most arguments.
+func (c *command) arguments(most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		c.usage = cmd.CommandPath()
+		switch {
+		case len(args) <= most:
+			return nil
+		case most == 0:
+			return usagef("%s takes no arguments, but got %q", cmd.Name(), args[0])
+		}
+		return usagef("%s takes one message, but got %d arguments; quote the message", cmd.Name(), len(args))
+	}
+}

@@ -1,0 +1,118 @@
+// Package config gives the program its settings: one [Config] that is built
+// from defaults, then a file, then the environment, then flags, the later
+// winning over the earlier.
+//
+// Every setting is one entry of the table in settings.go. From it come the
+// flag, the variable RUNPYTHON_<NAME>, the key of the file, the range and the
+// help text, so the four cannot drift apart.
+//
+// # Trust
+//
+// All sources belong to whoever starts the program and are believed, but not to
+// be free of mistakes: an unknown key, a wrong type and a value out of
+// range are refused before anything starts. Nothing here is read from a guest
+// or a caller.
+//
+// # Failure
+//
+// Every wrong setting is an [Error] that names where it stands and what would be
+// right; all of them are reported at once. An unreadable file is an [Error] too.
+package config
+
+import (
+	"log/slog"
+	"path/filepath"
+	"runtime"
+	"time"
+)
+
+// Config is everything that a person can set. It holds no secret; a setting
+// that is one has type [Secret].
+type Config struct {
+	Data        string        // absolute directory of all state, "" only when the environment names no home
+	RunTimeout  time.Duration // longest run
+	MemoryBytes int64         // memory of one guest
+	Processes   int           // processes and threads of one guest
+	OpenFiles   int           // open files of one process of a guest
+	WorkBytes   int64         // size of /work of one guest
+	CPUs        float64       // processors of one guest
+	Pool        int           // guests that are kept ready
+	Runsc       string        // absolute path of a runsc to use instead of the one inside, or ""
+	HostTools   bool          // whether guests see the host's /bin and /usr/bin
+
+	LogFormat string     // FormatText or FormatJSON
+	LogLevel  slog.Level // the least level that is logged
+
+	// Of serve.
+
+	Listen      string // host:port of the MCP endpoint; port 0 is any free one
+	AdminListen string // host:port of health and metrics, or ""
+	Auth        string // "" (what the address asks for) or AuthNone
+
+	// Of chat and doctor.
+
+	JSON   bool     // print one JSON object
+	Chat   string   // the chat to continue, or ""; as typed, not checked
+	Output string   // where chat saves pictures and files, or "" for the default
+	Files  []string // files that chat puts into /work before the run
+}
+
+// The values of Config.LogFormat.
+const (
+	FormatText = "text"
+	FormatJSON = "json"
+)
+
+// AuthNone is the value of Config.Auth with which anybody who reaches the
+// address may run code.
+const AuthNone = "none"
+
+// Lookup returns the value of an environment variable and whether it is set,
+// as [os.LookupEnv] does. An empty variable counts as unset.
+type Lookup func(name string) (string, bool)
+
+// Default returns the settings of a program that was told nothing. The data
+// directory is the user's: $XDG_DATA_HOME/runpython or ~/.local/share/runpython.
+func Default(env Lookup) Config {
+	return Config{
+		Data:        userData(env),
+		RunTimeout:  time.Minute,
+		MemoryBytes: 1 << 30,
+		Processes:   64,
+		OpenFiles:   1024,
+		WorkBytes:   1 << 30,
+		CPUs:        float64(runtime.NumCPU()),
+		Pool:        2,
+		HostTools:   true,
+		LogFormat:   FormatText,
+		LogLevel:    slog.LevelInfo,
+		Listen:      "127.0.0.1:8000",
+	}
+}
+
+// userData returns the data directory of the user, "" when none is known. A
+// relative $XDG_DATA_HOME is ignored, as its specification asks.
+func userData(env Lookup) string {
+	if dir, _ := env("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "runpython")
+	}
+	if home, _ := env("HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, ".local", "share", "runpython")
+	}
+	return ""
+}
+
+// An Error is one setting that cannot be used.
+type Error struct {
+	Where  string // "--memory", "RUNPYTHON_MEMORY", "run.yaml:3: memory"
+	Value  string // as it was given; "" when it says nothing
+	Reason string // what would be right
+}
+
+// Error returns all of it in one line.
+func (e *Error) Error() string {
+	if e.Value == "" {
+		return e.Where + ": " + e.Reason
+	}
+	return e.Where + " " + quoted(e.Value) + ": " + e.Reason
+}

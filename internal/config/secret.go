@@ -1,0 +1,50 @@
+package config
+
+import (
+	"crypto/subtle"
+	"fmt"
+	"io"
+	"log/slog"
+)
+
+// A Secret is text that must not be printed. Every way of formatting, logging
+// and encoding it gives "***" ("" when it is empty); only [Secret.Reveal] gives
+// the text. The zero value is the empty secret.
+type Secret struct {
+	text string
+}
+
+const hidden = "***"
+
+// NewSecret returns text as a Secret.
+func NewSecret(text string) Secret { return Secret{text: text} }
+
+// Reveal returns the text, to hand it to what needs it.
+func (s Secret) Reveal() string { return s.text }
+
+// IsSet tells whether the secret is not empty.
+func (s Secret) IsSet() bool { return s.text != "" }
+
+// Equal compares in time that depends on the length of other only.
+func (s Secret) Equal(other string) bool {
+	return subtle.ConstantTimeCompare([]byte(s.text), []byte(other)) == 1
+}
+
+// String returns "***", or "" when the secret is empty.
+func (s Secret) String() string {
+	if s.text == "" {
+		return ""
+	}
+	return hidden
+}
+
+// Format prints what String returns, whatever the verb.
+func (s Secret) Format(f fmt.State, _ rune) {
+	_, _ = io.WriteString(f, s.String()) // fmt.State keeps the error of its writer
+}
+
+// LogValue logs what String returns.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// MarshalText encodes what String returns, in JSON and YAML as well.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }

@@ -1,0 +1,85 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"runpython/internal/chat"
+	"runpython/internal/fault"
+)
+
+// callChat is one call of the tool.
+func (s *Server) callChat(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	args, malformed := decodeArguments(req.Params.Arguments)
+	if malformed != nil {
+		return nil, malformed
+	}
+	s.flights.join()
+	defer s.flights.end()
+	ctx, end := s.calls.begin(ctx, req.Session)
+	defer end()
+	r := chat.Request{Owner: ownerOf(req), ChatID: args.chatID, Message: args.message}
+	stopProgress := func() {}
+	if token, ok := progressToken(req); ok {
+		p := newProgress(func(message string, step float64) error {
+			return req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+				ProgressToken: token, Message: message, Progress: step,
+			})
+		})
+		r.Progress, stopProgress = p.report, p.stop
+	}
+	reply, err := s.turn(ctx, r, stopProgress)
+	if err != nil {
+		return s.failedCall(ctx, err)
+	}
+	return s.result(ctx, reply), nil
+}
+
+// turn runs one turn and stops its progress also when the Chatter panics.
+func (s *Server) turn(ctx context.Context, r chat.Request, stopProgress func()) (*chat.Reply, error) {
+	defer stopProgress()
+	reply, err := s.chat.Turn(ctx, r)
+	if err == nil && reply == nil {
+		err = errors.New("the chat returned neither a reply nor an error")
+	}
+	return reply, err
+}
+
+// failedCall tells the caller of a turn that has no reply. A malformed call is a
+// protocol error; what a model can react to is a result with isError; a call that
+// was cancelled gets no answer.
+func (s *Server) failedCall(ctx context.Context, err error) (*mcp.CallToolResult, error) {
+	kind, shown := fault.Shown(err)
+	cause := context.Cause(ctx)
+	switch {
+	case errors.Is(cause, errStopping):
+		return errorResult("The server is stopping and has ended this call. Call again in a moment; the files of the chat are kept."), nil
+	case cause != nil, kind == fault.Canceled:
+		return nil, errCancelled()
+	case kind == fault.Invalid:
+		return nil, invalidParams(shown)
+	case kind == fault.Internal:
+		s.log.ErrorContext(ctx, "turn failed", "error", err)
+	}
+	return errorResult(shown), nil
+}
+
+func errorResult(text string) *mcp.CallToolResult {
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: visible(text)}}}
+}
+
+// maxTokenBytes bounds a progress token, which every notification repeats.
+const maxTokenBytes = 256
+
+// progressToken returns the token with which the caller asked for progress.
+func progressToken(req *mcp.CallToolRequest) (any, bool) {
+	switch token := req.Params.GetProgressToken().(type) {
+	case string:
+		return token, len(token) <= maxTokenBytes
+	case float64, int64, int:
+		return token, true
+	}
+	return nil, false
+}

@@ -1,0 +1,95 @@
+package mcpserver
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// A guard decides by the Host and Origin headers who may speak to the endpoint at
+// all. A page in a browser that points a name of its own at this machine (DNS
+// rebinding) fails the first check, any other foreign page the second.
+type guard struct {
+	hosts   map[string]bool // without port, in lower case
+	origins map[string]bool // scheme://host[:port], in lower case
+}
+
+func newGuard(hosts, origins []string) guard {
+	g := guard{hosts: make(map[string]bool), origins: make(map[string]bool)}
+	for _, h := range hosts {
+		g.hosts[hostname(h)] = true
+	}
+	for _, o := range origins {
+		g.origins[strings.ToLower(strings.TrimSuffix(o, "/"))] = true
+	}
+	return g
+}
+
+// hostAllowed reports whether host, a Host header, is a name of this server.
+func (g guard) hostAllowed(host string) bool {
+	name := hostname(host)
+	return name != "" && (g.hosts[name] || loopback(name))
+}
+
+// originAllowed reports whether a page of origin may call. host is the Host
+// header, which has been checked: the server's own pages may.
+func (g guard) originAllowed(origin, host string) bool {
+	if g.origins[strings.ToLower(origin)] {
+		return true
+	}
+	u, err := url.Parse(origin)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return false
+	}
+	return strings.EqualFold(u.Host, host) || loopback(hostname(u.Host))
+}
+
+// hostname returns the name in a Host header: no port, no brackets, no final
+// dot, in lower case.
+func hostname(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	return strings.ToLower(strings.TrimSuffix(host, "."))
+}
+
+func loopback(name string) bool {
+	if name == "localhost" {
+		return true
+	}
+	addr, err := netip.ParseAddr(name)
+	return err == nil && addr.IsLoopback()
+}
+
+// What pages may send and read. Nothing here depends on cookies.
+const (
+	corsMethods = "GET, POST, DELETE, OPTIONS"
+	corsHeaders = "Authorization, Content-Type, Accept, Last-Event-ID, Mcp-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name"
+	corsExposed = "Mcp-Session-Id, Mcp-Protocol-Version, WWW-Authenticate, Retry-After"
+	corsMaxAge  = "7200"
+)
+
+// admit checks where a request comes from and sets the headers that let a
+// browser's page read the answer. If it reports false, it has answered.
+func (g guard) admit(w http.ResponseWriter, r *http.Request) bool {
+	if !g.hostAllowed(r.Host) {
+		refuse(w, http.StatusForbidden, nil, invalidRequest("this Host is not served here; the operator can allow it"))
+		return false
+	}
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return true
+	}
+	h := w.Header()
+	h.Add("Vary", "Origin")
+	if len(r.Header["Origin"]) > 1 || !g.originAllowed(origin, r.Host) {
+		refuse(w, http.StatusForbidden, nil, invalidRequest("pages of this Origin may not call; the operator can allow it"))
+		return false
+	}
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Expose-Headers", corsExposed)
+	return true
+}

@@ -1,0 +1,214 @@
+// Package mcpserver speaks the Model Context Protocol: it shows the one tool,
+// chat, over streamable HTTP and over standard input and output, and hands each
+// call to a [Chatter].
+//
+// [New] makes a [Server]. [Server.Handler] serves /mcp for both eras of the
+// protocol on one URL: revisions from 2026-07-28 on, where each request stands
+// alone, and the older ones, which have sessions. [Server.ServeStdio] serves one
+// client over pipes. [Server.Shutdown] ends both.
+//
+// # Trust
+//
+// Everything that a client sends is hostile: headers, body sizes, JSON, names,
+// ids, the speed at which it reads. The guards in front of the SDK refuse what
+// is malformed before anything is kept of it, and every map, queue, body and
+// answer here has a named bound. What comes out of a chat (text, pictures, file
+// names) was made by code that strangers wrote: it is bounded again, its control
+// characters are shown instead of sent, and its pictures are decoded before a
+// client is asked to. Identity is not decided here, see ownerOf.
+//
+// # Failure
+//
+// A malformed call is a protocol error that says what to change. Anything that
+// goes wrong in a well-formed one is a result with isError, so that a model can
+// read it. What is ours goes to the log with its cause and to the client as one
+// sentence without it.
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"runpython/internal/chat"
+)
+
+// A Chatter runs the turns that clients ask for. Its methods are called from
+// many goroutines at once.
+type Chatter interface {
+	// Turn runs one turn. Code that fails, a limit and an unknown chat are replies
+	// with IsError; an error is a malformed request (fault.Invalid), a bound
+	// (fault.Busy), the end of ctx, or internal. It returns soon after ctx ends.
+	Turn(ctx context.Context, r chat.Request) (*chat.Reply, error)
+	// OpenFile returns the content that a file's URI names, which the caller
+	// closes. An unknown URI and one of another owner are the same fault.NotFound.
+	OpenFile(ctx context.Context, owner, uri string) (chat.File, io.ReadCloser, error)
+}
+
+// Options say what a Server serves. Chat is required; the zero value of every
+// other field is usable.
+type Options struct {
+	Chat    Chatter
+	Version string // of the program, told to clients
+
+	NeedsCode bool          // no model is configured: the tool asks its caller for Python
+	OpenWorld bool          // the network policy lets code out of the sandbox
+	KeepFor   time.Duration // how long an idle chat is kept; 0 means until the server stops
+
+	// AllowedHosts are the names that a Host header may have, without port,
+	// beside those of the loopback interface.
+	AllowedHosts []string
+	// AllowedOrigins are the origins, such as https://chat.example.org, whose
+	// pages may call, beside the server's own and loopback ones.
+	AllowedOrigins []string
+
+	// MaxSessions bounds the live sessions of the older protocol era; 0 means
+	// DefaultMaxSessions.
+	MaxSessions int
+
+	Log *slog.Logger // nil means no log
+}
+
+// A Server is the MCP face of the program. It is safe for concurrent use. The
+// caller ends it with Shutdown or Close.
+type Server struct {
+	chat     Chatter
+	log      *slog.Logger
+	mcp      *mcp.Server
+	sessions *sessionTable
+	calls    callTable
+	flights  flightCount
+	pictures chan struct{} // one token for each picture that is being reduced
+	endpoint *endpoint
+}
+
+// New returns a Server that is ready to serve. It panics if o.Chat is nil.
+func New(o Options) *Server {
+	if o.Chat == nil {
+		panic("mcpserver: Options.Chat is nil")
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.MaxSessions <= 0 {
+		o.MaxSessions = DefaultMaxSessions
+	}
+	s := &Server{
+		chat:     o.Chat,
+		log:      o.Log,
+		sessions: newSessionTable(o.MaxSessions),
+		pictures: make(chan struct{}, maxReducing),
+	}
+	s.mcp = mcp.NewServer(&mcp.Implementation{
+		Name:    "runpython",
+		Title:   "Run Python",
+		Version: o.Version,
+	}, &mcp.ServerOptions{
+		Instructions: instructions(o),
+		// What is offered never changes while the program runs, so nobody
+		// needs to listen for changes.
+		Capabilities: &mcp.ServerCapabilities{
+			Tools:     &mcp.ToolCapabilities{},
+			Resources: &mcp.ResourceCapabilities{},
+		},
+		SetCacheable: setCacheable,
+	})
+	s.mcp.AddTool(toolDefinition(o), s.callChat)
+	for _, t := range resourceTemplates() {
+		s.mcp.AddResourceTemplate(t, s.readResource)
+	}
+	s.mcp.AddReceivingMiddleware(s.receive)
+	s.endpoint = newEndpoint(s, o)
+	return s
+}
+
+// Handler serves MCP at /mcp and at /mcp/, without a redirect between them, and
+// answers 404 elsewhere. The http.Server around it must have no WriteTimeout: a
+// call lasts as long as its run, and each write has its own deadline here.
+func (s *Server) Handler() http.Handler { return s.endpoint }
+
+// stopGrace is how long calls that were told to end may take for it.
+const stopGrace = 5 * time.Second
+
+// Shutdown refuses new calls, waits for those in flight until ctx ends, then
+// cancels them, and closes every session and with it every open stream. Call it
+// beside http.Server.Shutdown, which waits for streams that only this ends.
+//
+// When it returns nil, no goroutine of the Server is left. An error means that a
+// call did not end within a few seconds of being cancelled.
+func (s *Server) Shutdown(ctx context.Context) error {
+	var err error
+	s.flights.close()
+	if s.flights.wait(ctx) != nil {
+		s.calls.cancelAll(errStopping)
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
+		defer cancel()
+		if s.flights.wait(grace) != nil {
+			// Closing the sessions of such calls would wait for them.
+			return errors.New("end the calls in flight: some did not return when they were cancelled")
+		}
+	}
+	for session := range s.mcp.Sessions() {
+		err = errors.Join(err, session.Close())
+	}
+	s.sessions.wait()
+	return err
+}
+
+// Close is Shutdown without patience: calls in flight are cancelled at once.
+func (s *Server) Close() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return s.Shutdown(ctx)
+}
+
+// receive stands before every method of the protocol, on each transport: it
+// refuses what is not offered, reads resources, and keeps a panic from ending
+// more than its own request.
+func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				s.log.ErrorContext(ctx, "panic in an MCP request", "method", method, "panic", p, "stack", string(debug.Stack()))
+				res, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: shownInternal}
+			}
+		}()
+		if !offered(method) {
+			return nil, notOffered(method)
+		}
+		switch r := req.(type) {
+		case *mcp.CallToolRequest:
+			if r.Params.Name != toolName {
+				return nil, unknownTool(r.Params.Name)
+			}
+		case *mcp.ReadResourceRequest:
+			// The SDK would look the handler up by compiling each template
+			// into a regular expression, under the lock that every call needs.
+			return s.readResource(ctx, r)
+		case *mcp.ServerRequest[*mcp.InitializeParams]:
+			s.sessions.opened(r.Session)
+		}
+		return next(ctx, method, req)
+	}
+}
+
+// ownerOf tells whose chats a request may reach: "" is the local user, the only
+// one so far. The token of a session's request is in req.GetExtra(), that of its
+// context is as old as the session.
+func ownerOf(mcp.Request) string { return "" }
+
+// listFresh is how long clients may reuse the lists: what is offered is the same
+// for everybody and changes with the program only.
+const listFresh = 5 * time.Minute
+
+func setCacheable(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
+	c.TTLMs = int(listFresh.Milliseconds())
+	c.CacheScope = "public"
+}

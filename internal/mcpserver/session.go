@@ -1,0 +1,127 @@
+package mcpserver
+
+import (
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	// DefaultMaxSessions is how many sessions of the older protocol era live at
+	// once. An idle one takes some 20 KiB.
+	DefaultMaxSessions = 1000
+
+	// sessionTimeout ends a session without a request. It is long, since several
+	// clients do not survive the end of a session that they left open overnight.
+	sessionTimeout = 24 * time.Hour
+
+	// evictAfter is how long a session must have been idle before it may be
+	// ended for a new one when the table is full. Its client starts anew on 404.
+	evictAfter = time.Minute
+)
+
+// A sessionTable bounds the live sessions: clients begin them without saying who
+// they are, and many never end them.
+type sessionTable struct {
+	limit int
+
+	waiters sync.WaitGroup // one for each live session
+
+	mu      sync.Mutex
+	pending int // initialize requests under way
+	live    map[string]*sessionEntry
+}
+
+type sessionEntry struct {
+	session *mcp.ServerSession
+	busy    int // requests and streams under way
+	used    time.Time
+}
+
+func newSessionTable(limit int) *sessionTable {
+	return &sessionTable{limit: limit, live: make(map[string]*sessionEntry)}
+}
+
+// reserve makes room for one more session, if need be by ending one that has
+// been idle for long. It reports false if there is no room. Each success needs a
+// release when the initialize request has been answered.
+func (t *sessionTable) reserve() bool {
+	t.mu.Lock()
+	if len(t.live)+t.pending < t.limit {
+		t.pending++
+		t.mu.Unlock()
+		return true
+	}
+	id, idle := t.oldestIdle()
+	if idle == nil || time.Since(idle.used) < evictAfter {
+		t.mu.Unlock()
+		return false
+	}
+	delete(t.live, id)
+	t.pending++
+	t.mu.Unlock()
+	// Nothing is in flight in it, so this does not wait; what Close could say
+	// of a session that nobody uses helps nobody.
+	_ = idle.session.Close()
+	return true
+}
+
+// oldestIdle returns the session that has been idle for longest, or nil. The
+// caller holds t.mu.
+func (t *sessionTable) oldestIdle() (id string, oldest *sessionEntry) {
+	for i, e := range t.live {
+		if e.busy == 0 && (oldest == nil || e.used.Before(oldest.used)) {
+			id, oldest = i, e
+		}
+	}
+	return id, oldest
+}
+
+func (t *sessionTable) release() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.pending--
+}
+
+// opened puts a session into the table until it ends. Sessions without id, those
+// of pipes and of single requests, are bounded otherwise.
+func (t *sessionTable) opened(s *mcp.ServerSession) {
+	id := s.ID()
+	if id == "" {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.live[id] != nil {
+		return
+	}
+	t.live[id] = &sessionEntry{session: s, used: time.Now()}
+	t.waiters.Go(func() {
+		_ = s.Wait() // how it ended makes no difference here
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.live, id)
+	})
+}
+
+// enter marks a session busy until the function that it returns is called. Both
+// results are nil if there is no session of that id.
+func (t *sessionTable) enter(id string) (session *mcp.ServerSession, leave func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e := t.live[id]
+	if e == nil {
+		return nil, nil
+	}
+	e.busy++
+	return e.session, func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		e.busy--
+		e.used = time.Now()
+	}
+}
+
+// wait returns when every session of the table has ended.
+func (t *sessionTable) wait() { t.waiters.Wait() }

@@ -1,0 +1,12 @@
+# why: twenty children compute while the parent waits; the interrupt comes through and all of them are ended.
+# kind: cpu
+# status: timeout
+# after: any
+
+import os
+
+for _ in range(20):
+    if os.fork() == 0:
+        while True:
+            pass
+os.wait()

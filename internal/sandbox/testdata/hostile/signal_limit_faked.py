@@ -1,0 +1,19 @@
+# why: the code sends itself the signals by which init tells of limits; it fools itself alone, and the kernel goes on.
+# kind: signal
+# status: ok
+# stdout-has: MemoryError
+# stdout-has: OSError
+# after: kept
+# next: 1 + 1
+# next-value: 2
+
+import os
+import signal
+import time
+
+for number in (signal.SIGRTMIN + 1, signal.SIGRTMIN + 2):
+    try:
+        os.kill(os.getpid(), number)
+        time.sleep(0.1)
+    except BaseException as e:
+        print(type(e).__name__)

@@ -1,0 +1,11 @@
+# why: TIM-04: what was printed before an endless sleep, without a flush, is in the result beside the notice.
+# kind: time
+# status: timeout
+# stdout-has: step 1
+# error-has: 5 s
+# after: kept
+
+import time
+
+print("step 1")
+time.sleep(999999)
