@@ -4,23 +4,82 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"os"
+	"runtime/debug"
+	"strings"
 
+	"runpython/internal/app"
+	"runpython/internal/cli"
+	"runpython/internal/config"
 	"runpython/internal/sandbox"
 	"runpython/internal/sandbox/gvisor"
 )
 
 func main() {
-	if gvisor.IsReexec(os.Args) {
+	switch {
+	case gvisor.IsReexec(os.Args):
 		gvisor.Main()
-		return
-	}
-	if os.Args[0] == sandbox.KeeperName {
+	case os.Args[0] == sandbox.KeeperName:
 		if err := sandbox.KeeperMain(os.Args[1:], os.Stdin); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
-		return
+	default:
+		streams := cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
+		os.Exit(cli.Main(context.Background(), program(), os.Args[1:], streams))
 	}
+}
+
+// program joins the command line with what it commands.
+func program() cli.Program {
+	return cli.Program{
+		Open: func(ctx context.Context, c config.Config, log *slog.Logger) (cli.App, error) {
+			build, err := thisBuild()
+			if err != nil {
+				return nil, err
+			}
+			a, err := app.Open(ctx, c, log, build)
+			if err != nil {
+				return nil, err
+			}
+			return a, nil
+		},
+		Doctor: func(ctx context.Context, c config.Config) ([]cli.Check, error) {
+			build, err := thisBuild()
+			if err != nil {
+				return nil, err
+			}
+			return checks(app.Doctor(ctx, c, build)), nil
+		},
+	}
+}
+
+func thisBuild() (app.Build, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return app.Build{}, fmt.Errorf("find this program: %w", err)
+	}
+	return app.Build{Version: version(), Program: path}, nil
+}
+
+// version is what the linker has recorded of this module.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return strings.TrimPrefix(info.Main.Version, "v")
+	}
+	return "unknown"
+}
+
+func checks(findings []app.Finding) []cli.Check {
+	levels := map[app.Level]cli.Status{
+		app.Fine: cli.StatusOK, app.Less: cli.StatusWarn, app.Broken: cli.StatusFail, app.Unknown: cli.StatusSkip,
+	}
+	all := make([]cli.Check, len(findings))
+	for i, f := range findings {
+		all[i] = cli.Check{Name: f.Name, Status: levels[f.Level], Detail: f.Detail, Remedy: f.Remedy}
+	}
+	return all
 }

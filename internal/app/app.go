@@ -44,6 +44,12 @@ type App struct {
 	closers []closer // run in reverse by Close
 }
 
+// Build is what the program knows of itself.
+type Build struct {
+	Version string // told to clients
+	Program string // path of the static program, which is started again as gVisor and as keeper
+}
+
 // closer ends one part.
 type closer struct {
 	name  string
@@ -62,8 +68,8 @@ const (
 )
 
 // Open builds the program. The first time on a machine it unpacks the interpreter,
-// some 2 s; after that it takes some 50 ms. version is told to clients.
-func Open(ctx context.Context, c config.Config, log *slog.Logger, version string) (_ *App, err error) {
+// some 2 s; after that it takes some 50 ms.
+func Open(ctx context.Context, c config.Config, log *slog.Logger, build Build) (_ *App, err error) {
 	a := &App{config: c, log: log}
 	defer func() {
 		if err != nil {
@@ -81,7 +87,7 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, version string
 	for _, w := range python.Warnings {
 		log.Warn("interpreter", "warning", w)
 	}
-	if err := a.openHost(ctx, python); err != nil {
+	if err := a.openHost(ctx, python, build.Program); err != nil {
 		return nil, err
 	}
 	if err := a.openChats(python.Key); err != nil {
@@ -89,7 +95,7 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, version string
 	}
 	a.metrics = newMetrics(a.host, a.chats)
 	a.mcp = mcpserver.New(mcpserver.Options{
-		Chat: observed{chats: a.chats, metrics: a.metrics, log: log}, Version: version, NeedsCode: true, Log: log,
+		Chat: observed{chats: a.chats, metrics: a.metrics, log: log}, Version: build.Version, NeedsCode: true, Log: log,
 	})
 	a.onClose("MCP server", a.mcp.Close)
 	return a, nil
@@ -106,11 +112,7 @@ func limitsOf(c config.Config) sandbox.Limits {
 	}
 }
 
-func (a *App) openHost(ctx context.Context, python *interpreter.Interpreter) error {
-	self, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("find this program: %w", err)
-	}
+func (a *App) openHost(ctx context.Context, python *interpreter.Interpreter, self string) error {
 	runsc := a.config.Runsc
 	if runsc == "" {
 		runsc = self

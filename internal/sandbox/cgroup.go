@@ -235,3 +235,15 @@ func processorFeatures(cpuinfo []byte) []byte {
 	}
 	return nil
 }
+
+// MissingGroups tries to make control groups as a host does and tells what they
+// cannot hold on this machine; empty when nothing is missing.
+func MissingGroups() []string {
+	name := "probe-" + randomName()
+	g := newGroups(name, Limits{CPUs: 1.5, MemoryBytes: 1 << 30})
+	missing := g.missing()
+	if err := g.close(); err != nil {
+		missing = append(missing, "a control group could not be removed")
+	}
+	return missing
+}

@@ -150,3 +150,14 @@ func someProcessors(from *unix.CPUSet, n int) unix.CPUSet {
 
 // maxProcessors is the number of processors that a unix.CPUSet holds.
 const maxProcessors = 1024
+
+// TryNamespaces starts program with the arguments in the namespaces that a guest
+// needs, and tells why that is not possible on this machine.
+func TryNamespaces(ctx context.Context, program string, args ...string) error {
+	cmd := exec.CommandContext(ctx, program, args...) //nolint:gosec // this program itself
+	cmd.SysProcAttr = inNewNamespaces()
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("start a process in new namespaces: %w", err)
+	}
+	return nil
+}

@@ -12,6 +12,7 @@ from pristine import BUILTINS as __builtins__  # isort: skip
 import gc
 import posix
 import sys
+from errno import EBADF, ECONNRESET, EINVAL, ENOTCONN, ENOTSOCK, EPIPE
 
 import pristine
 from activity import Activity
@@ -36,11 +37,25 @@ _VERSION = sys.version.partition(" ")[0]
 
 #: Exit statuses of this process: the host has gone; the channel is unusable.
 _HOST_GONE, _CHANNEL_LOST = 0, 71
+_STRUCK = {
+    "type": "InterruptedError",
+    "message": "an alarm or a thread that the code had set up raised an exception after its end; the value is lost",
+    "traceback": "",
+}
+_CHANNEL_ERRORS = frozenset((EBADF, ECONNRESET, EINVAL, ENOTCONN, ENOTSOCK, EPIPE))
 
 
 def serve(fd: int, token: str, options: dict) -> None:
     """Serve the host on the channel fd for ever; never returns."""
     Kernel(fd, token, options).loop()
+
+
+def _for_ever(step) -> None:
+    while True:
+        try:
+            step()
+        except BaseException:
+            pass
 
 
 class Kernel:
@@ -85,22 +100,27 @@ class Kernel:
         }
 
     def loop(self) -> None:
-        """Answer messages for ever."""
-        while True:
-            try:
-                self._turn()
-            except BaseException:  # a signal handler of the chat, or an exception that a thread of it throws at us
-                continue
+        """Answer messages for ever.
+
+        A signal handler of the chat, or an exception that one of its threads throws at
+        this one, can strike anywhere, in the clause that catches the last one as well.
+        Three loops around each other leave nothing that a storm of them would hit.
+        """
+        _for_ever(lambda: _for_ever(lambda: _for_ever(self._turn)))
 
     def _turn(self) -> None:
-        if self._unanswered:
-            self._answer(self._outcome(self._unanswered, "error"))
+        if self._unanswered:  # the run was struck after its end
+            self._stage.after()
+            self._stage.end()
+            self._answer(self._outcome(self._unanswered, "error") | {"error": _STRUCK})
         try:
             header, body = self._channel.receive()
         except EOFError:
             _exit(_HOST_GONE)
-        except OSError:
-            _exit(_CHANNEL_LOST)
+        except OSError as error:
+            if error.errno in _CHANNEL_ERRORS:
+                _exit(_CHANNEL_LOST)
+            raise
         answer = self._answers.get(header.get("op"))
         if answer is not None:
             answer(header, body)
@@ -145,8 +165,10 @@ class Kernel:
             for stream, text in self._stage.streams.take_late():
                 self._channel.send({"op": "late", "stream": stream}, text.encode("utf-8", "backslashreplace"))
             self._channel.send(done)
-        except OSError:
-            _exit(_CHANNEL_LOST)
+        except OSError as error:
+            if error.errno in _CHANNEL_ERRORS:
+                _exit(_CHANNEL_LOST)
+            raise
         self._unanswered = 0
 
     @staticmethod

@@ -64,13 +64,18 @@ class Streams:
 
     def begin(self) -> None:
         """Put the streams in their places; threads that exist now are of earlier runs."""
+        self._place()
         if self._broken():
             self._stdin, self._stdout, self._stderr = _input(), Stream(1, "stdout", self), Stream(2, "stderr", self)
+            self._place()
+        self._earlier = _threads() if _thread_count() else {}
+        self._between = False
+
+    def _place(self) -> None:
+        """Put our streams in their places; a replacement that dies by it may close them."""
         sys.stdin = sys.__stdin__ = self._stdin
         sys.stdout = sys.__stdout__ = self._stdout
         sys.stderr = sys.__stderr__ = self._stderr
-        self._earlier = _threads() if _thread_count() else {}
-        self._between = False
 
     def end(self) -> None:
         """Flush; what threads print from now on is late."""

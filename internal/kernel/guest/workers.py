@@ -60,12 +60,12 @@ class Workers:
         pool, util = MODULES.get("multiprocessing.pool"), MODULES.get("multiprocessing.util")
         if pool is None or util is None:
             return
-        terminate = pool.Pool._terminate_pool.__func__
         for finalizer in list(util._finalizer_registry.values()):
-            callback = getattr(finalizer, "_callback", None)
-            if getattr(callback, "__func__", None) is terminate and callback.__self__ is not pool.ThreadPool:
+            reference = getattr(finalizer, "_weakref", None)
+            owner = reference and reference()
+            if isinstance(owner, pool.Pool) and not isinstance(owner, pool.ThreadPool):
                 self._pictures.note("a pool of processes that was open at the end of the run was terminated")
-                finalizer()
+                owner.terminate()
 
     def end(self) -> None:
         """End what runs still, at the end of a run of a chat that may have started processes."""

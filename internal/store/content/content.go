@@ -130,7 +130,7 @@ func (s *Store) Copy(name, path string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = from.Close() }() // only read
+	defer func() { _ = from.Close() }()                                    // only read
 	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) //nolint:gosec // see Keep
 	if err != nil {
 		return fmt.Errorf("copy a kept file: %w", err)
