@@ -134,16 +134,19 @@ func New(ctx context.Context, guest *sandbox.Sandbox, config Config, key string)
 	k.readers.Go(k.stdout.pump)
 	k.readers.Go(k.stderr.pump)
 	k.readers.Go(k.read)
+	if err := k.begin(ctx); err != nil {
+		return nil, errors.Join(err, k.Close())
+	}
+	return k, nil
+}
+
+// begin greets the interpreter of a new guest.
+func (k *Kernel) begin(ctx context.Context) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.wakeUp()
 	defer k.rest()
-	if err := k.greet(ctx); err != nil {
-		k.mu.Unlock()
-		defer k.mu.Lock()
-		return nil, errors.Join(err, k.Close())
-	}
-	return k, nil
+	return k.greet(ctx)
 }
 
 // read passes messages on until the guest ends.

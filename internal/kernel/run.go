@@ -51,9 +51,11 @@ type run struct {
 	n       int
 	result  *Result
 	begun   time.Time
+	limit   time.Duration
 	why     Status      // why it is being ended, "" while it is not
 	next    *time.Timer // the time limit, then the ends of the graces
 	killed  bool        // the interpreter was killed
+	reached bool        // the memory limit was reached, and left again
 	pending chan struct{}
 	bytes   int // of pictures
 }
@@ -76,7 +78,7 @@ func (k *Kernel) Run(ctx context.Context, req Request) (*Result, error) {
 		limit = req.Timeout
 	}
 	k.turn++
-	r := &run{kernel: k, n: k.turn, result: &Result{}, begun: time.Now(), next: time.NewTimer(limit)}
+	r := &run{kernel: k, n: k.turn, result: &Result{}, begun: time.Now(), limit: limit, next: time.NewTimer(limit)}
 	defer r.next.Stop()
 	k.stdout.drain()
 	k.stderr.drain()
@@ -234,9 +236,11 @@ func (r *run) watchMemory(ctx context.Context) error {
 // recovered undoes what stop began, when code has freed its memory.
 func (r *run) recovered() {
 	r.why = ""
-	left := r.kernel.config.RunTimeout - time.Since(r.begun)
-	r.next.Reset(max(0, left))
-	r.result.Notes = append(r.result.Notes, fmt.Sprintf("the memory limit of %s was reached once", size(r.kernel.config.Limits.MemoryBytes)))
+	r.next.Reset(max(0, r.limit-time.Since(r.begun)))
+	if !r.reached {
+		r.reached = true
+		r.result.Notes = append(r.result.Notes, fmt.Sprintf("the memory limit of %s was reached for a moment", size(r.kernel.config.Limits.MemoryBytes)))
+	}
 }
 
 // done takes the result of code that came to an end.

@@ -13,6 +13,7 @@ import (
 const (
 	guestPython   = "/opt/python"
 	guestPrograms = "/opt/runpython"
+	guestPackages = "/opt/env"
 	guestWork     = "/work"
 	guestHome     = "/tmp"
 )
@@ -121,6 +122,9 @@ func (h *Host) mounts(dir string) []mount {
 		bind(h.config.Program.Dir, guestPrograms, "ro"),
 		bind(filepath.Join(dir, "work"), guestWork, "rw"),
 		bind(filepath.Join(dir, "meminfo"), "/proc/meminfo", "ro"),
+	}
+	if h.config.Environment != "" {
+		mounts = append(mounts, bind(h.config.Environment, guestPackages, "ro"))
 	}
 	for _, folder := range h.root.binds {
 		mounts = append(mounts, bind(folder, folder, "ro"))

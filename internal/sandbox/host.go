@@ -38,6 +38,10 @@ type Config struct {
 	HostTools   bool // whether guests see the host's /bin and /usr/bin
 	Log         *slog.Logger
 
+	// Environment is a folder of installed packages that every guest sees
+	// read-only at /opt/env, from which its Python imports; "" for none.
+	Environment string
+
 	// Keeper is the command line of a process that runs KeeperMain; empty for none.
 	Keeper []string
 	// KeeperFiles are inherited by the keeper and stay open as long as it lives.
@@ -105,11 +109,11 @@ func Open(ctx context.Context, config Config) (*Host, error) {
 		live:   make(map[string]*Sandbox),
 		wake:   make(chan struct{}, 1),
 	}
-	if h.root, err = openRootfs(config.Data, config.HostTools); err != nil {
+	if h.root, err = openRootfs(config.Data, config.HostTools, config.Environment != ""); err != nil {
 		return nil, err
 	}
 	becomeSubreaper()
-	if err := removeDeadInstances(config.Data); err != nil {
+	if err := RemoveDead(config.Data); err != nil {
 		config.Log.Warn("remove what a killed process left", "error", err)
 	}
 	if h.instance, err = newInstance(config.Data); err != nil {

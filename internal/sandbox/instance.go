@@ -92,8 +92,9 @@ func (i *instance) close() error {
 	return errors.Join(err, i.keeper.Wait())
 }
 
-// removeDeadInstances removes the guests and folders of hosts that were killed.
-func removeDeadInstances(data string) error {
+// RemoveDead removes the guests and folders of hosts on the data folder that were killed,
+// never those of a living one. Open does it too.
+func RemoveDead(data string) error {
 	entries, err := os.ReadDir(filepath.Join(data, "run"))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil

@@ -45,8 +45,8 @@ var shownFolders = []string{"/usr/share/zoneinfo", "/usr/share/fonts"}
 var toolFolders = []string{"/bin", "/usr/bin", "/usr/share/perl", "/usr/share/perl5", "/usr/share/git-core", "/usr/share/misc"}
 
 // openRootfs makes the root below data, named by its content, if it is not there.
-func openRootfs(data string, hostTools bool) (*rootfs, error) {
-	entries, binds := layout(hostTools)
+func openRootfs(data string, hostTools, packages bool) (*rootfs, error) {
+	entries, binds := layout(hostTools, packages)
 	digest := sha256.New()
 	for _, e := range entries {
 		fmt.Fprintf(digest, "%q %q %o %x\n", e.path, e.link, e.mode, e.content)
@@ -78,7 +78,7 @@ func openRootfs(data string, hostTools bool) (*rootfs, error) {
 }
 
 // layout returns what the root holds and what of the host is mounted into it, for this host.
-func layout(hostTools bool) ([]entry, []string) {
+func layout(hostTools, packages bool) ([]entry, []string) {
 	folders := slices.Concat(libraryFolders, shownFolders)
 	if hostTools {
 		folders = slices.Concat(folders, toolFolders)
@@ -100,6 +100,9 @@ func layout(hostTools bool) ([]entry, []string) {
 	}
 	for _, folder := range []string{"/dev", "/proc", "/sys", "/tmp", "/opt", "/etc", "/run", "/var", guestPython, guestPrograms, guestWork} {
 		entries = append(entries, entry{path: folder, mode: fs.ModeDir | 0o755})
+	}
+	if packages {
+		entries = append(entries, entry{path: guestPackages, mode: fs.ModeDir | 0o755})
 	}
 	entries = append(entries, entry{path: "/var/tmp", link: "/tmp"})
 	entries = append(entries, etc()...)

@@ -31,11 +31,12 @@ const token = "0123456789abcdef"
 
 // bootstrap is what start.py does in a guest. Arguments: folder of the kernel, folder of packages or "", options.
 const bootstrap = `
-import sys
+import os, sys
+os.dup2(3, 300); os.close(3)
 sys.path.insert(0, sys.argv[1])
 if sys.argv[2]: sys.path.append(sys.argv[2])
 import codec, kernel
-kernel.serve(3, "` + token + `", codec.decode(sys.argv[3]))
+kernel.serve(300, "` + token + `", codec.decode(sys.argv[3]))
 `
 
 // installation is what all tests share: the interpreter and the kernel's files, unpacked once.
@@ -141,18 +142,24 @@ type candidate struct {
 
 // message is any message of a kernel.
 type message struct {
-	Op          string
-	N, PID, ID  int
-	Python      string
-	MIME        string
-	Width       int
-	Height      int
-	Source      string
-	Stream      string
-	Status      string
-	Chosen      int
-	Value       *struct{ Text, Type string; Omitted int } //nolint:gofumpt // one line
-	Table       *struct{ Markdown string; Rows, Columns int }
+	Op         string
+	N, PID, ID int
+	Python     string
+	MIME       string
+	Width      int
+	Height     int
+	Source     string
+	Stream     string
+	Status     string
+	Chosen     int
+	Value      *struct {
+		Text, Type string
+		Omitted    int
+	} //nolint:gofumpt // one line
+	Table *struct {
+		Markdown      string
+		Rows, Columns int
+	}
 	Error       any
 	Exit        *int
 	ExitMessage string `json:"exit_message"`

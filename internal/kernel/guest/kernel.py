@@ -77,7 +77,7 @@ class Kernel:
         self._work = Work(options.get("work", "/work"), options.get("files_limit", 10_000))
         self._activity = Activity()
         spaces, files = pristine.withdraw()
-        self._stage = Stage(options, self._interrupts)
+        self._stage = Stage(options, self._interrupts, fd)
         self._sources = Sources(self._stage.names, self._interrupts)
         self._tracebacks.own(files)
         self._interrupts.install(spaces, self._stage.streams.flush)
@@ -148,7 +148,7 @@ class Kernel:
         done = self._outcome(n, "ok")
         self._interrupts.begin()
         try:
-            self._perform(n, header["candidates"], done)
+            self._perform(n, header.get("candidates") or [], done)
         except BaseException as error:
             self._fail(done, error)
         self._interrupts.end()

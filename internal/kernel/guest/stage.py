@@ -42,12 +42,12 @@ _WORDS = _DESCRIPTORS + _FOLDER + _TIMERS
 class Stage:
     """One per process, made before any code of the chat runs."""
 
-    def __init__(self, options: dict, interrupts: Interrupts) -> None:
+    def __init__(self, options: dict, interrupts: Interrupts, fd: int) -> None:
         self._work = options.get("work", "/work")
         self._interrupts = interrupts
         self._named: set[str] = set()
         self._interval = _get_interval()
-        self._spare = [_dup(0), _dup(1), _dup(2)]
+        self._spare = [_spare(number, fd) for number in range(3)]
         self.streams = Streams()
         self._main = _kind("__main__")
         self.names = vars(self._main)
@@ -121,3 +121,9 @@ class Stage:
                 _getcwd()
             except OSError:  # the folder has been deleted
                 _chdir(self._work)
+
+
+def _spare(number: int, fd: int) -> int:
+    """Return a copy of a standard descriptor, next to the channel fd: code that closes all low descriptors misses it."""
+    target = fd - 1 - number
+    return _dup2(number, target, False) if target > 10 else _dup(number)

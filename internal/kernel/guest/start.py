@@ -5,6 +5,9 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+if os.path.isdir("/opt/env"):  # packages of the operator's
+    sys.path.append("/opt/env")
+
 import codec
 import kernel
 

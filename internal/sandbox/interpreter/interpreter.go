@@ -86,7 +86,7 @@ func Open(ctx context.Context, dir string, programs fs.FS) (*Interpreter, error)
 	if damage != nil {
 		in.Warnings = append(in.Warnings, fmt.Errorf("an unpacked interpreter is not used: %w", damage))
 	}
-	in.Warnings = append(in.Warnings, s.sweep(in.root)...)
+	in.Warnings = append(in.Warnings, s.sweep(ctx, in.root)...)
 	return in, nil
 }
 

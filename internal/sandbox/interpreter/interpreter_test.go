@@ -65,30 +65,52 @@ func names(t *testing.T, dir string) []string {
 	return names
 }
 
-// template is a folder with the first version of the programs, unpacked once for
-// all tests that begin with one.
-var template = sync.OnceValues(func() (string, error) {
+// A made is what several processes, with a umask that hides all from others, have
+// made of one folder, all at once. Every test begins with it that can, since each time that
+// CPython is unpacked takes seconds.
+type made struct {
+	dir   string
+	homes map[string]bool // what the processes got
+}
+
+var template = sync.OnceValues(func() (made, error) {
 	dir, err := os.MkdirTemp("", "interpreter")
+	m := made{dir: dir, homes: map[string]bool{}}
 	if err != nil {
-		return "", err
+		return m, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	in, err := interpreter.Open(ctx, dir, programs("1"))
-	if err != nil {
-		return dir, err
+	var children []*child
+	for range 4 {
+		c, err := spawn("umask", dir, nil)
+		if err != nil {
+			return m, err
+		}
+		children = append(children, c)
 	}
-	return dir, in.Close()
+	for _, c := range children {
+		out, err := c.end()
+		if err != nil {
+			return m, err
+		}
+		m.homes[out[0]] = true
+	}
+	return m, nil
 })
+
+// first returns the template. Tests do not change it.
+func first(t *testing.T) made {
+	t.Helper()
+	m, err := template()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
 
 // unpacked returns a folder of the test's own in which the first version is unpacked.
 func unpacked(t *testing.T) string {
 	t.Helper()
-	dir, err := template()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return clone(t, dir)
+	return clone(t, first(t).dir)
 }
 
 // clone copies a folder with all that stat tells of its files.
@@ -112,12 +134,16 @@ func python(t *testing.T, in *interpreter.Interpreter, code string) string {
 	return strings.TrimSpace(string(out))
 }
 
-func TestOpenUnpacksOnce(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "made", "by", "Open")
+func TestManyProcessesUnpackOnce(t *testing.T) {
+	t.Parallel()
+	dir, homes := first(t).dir, first(t).homes
 	first := open(t, dir, programs("1"))
 	second := open(t, dir, programs("1"))
 	if first.Home != second.Home || first.Key != second.Key || len(first.Warnings)+len(second.Warnings) > 0 {
 		t.Errorf("two Opens give %+v and %+v, want the same without warnings", first, second)
+	}
+	if len(homes) != 1 || !homes[first.Home] {
+		t.Errorf("four processes at once have %v, a later one %s; want one folder", homes, first.Home)
 	}
 	if got := python(t, first, "import platform; print(platform.python_version())"); got != first.Version {
 		t.Errorf("the interpreter says that it is %s, Version is %s", got, first.Version)
@@ -139,19 +165,20 @@ func TestOpenUnpacksOnce(t *testing.T) {
 }
 
 func TestEverythingIsCompiledAndReadable(t *testing.T) {
-	dir, err := template()
-	if err != nil {
-		t.Fatal(err)
-	}
+	t.Parallel()
+	dir := first(t).dir
 	in := open(t, dir, programs("1"))
 	sources, compiled := 0, 0
-	err = filepath.WalkDir(filepath.Dir(in.Home), func(name string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Dir(in.Home), func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		info, err := d.Info()
 		if err != nil {
 			return err
+		}
+		if d.Name() == "complete" {
+			return nil // for processes of the owner only
 		}
 		if d.IsDir() && info.Mode().Perm() != 0o755 || d.Type().IsRegular() && info.Mode()&0o444 != 0o444 {
 			t.Errorf("%s has mode %v, want it readable for all", name, info.Mode())
@@ -237,6 +264,7 @@ func overwrite(name, text string, offset int64) error {
 }
 
 func TestOpenNoticesDamage(t *testing.T) {
+	t.Parallel()
 	dir := unpacked(t)
 	intact := open(t, dir, programs("1"))
 	root := filepath.Base(filepath.Dir(intact.Home))
@@ -261,31 +289,33 @@ func TestOpenNoticesDamage(t *testing.T) {
 }
 
 func TestDamagedIsReplacedBesideItsUsers(t *testing.T) {
+	t.Parallel()
 	dir := unpacked(t)
-	first := open(t, dir, programs("1"))
-	if err := damages["removed"](filepath.Dir(first.Home)); err != nil {
+	damaged := open(t, dir, programs("1"))
+	if err := damages["removed"](filepath.Dir(damaged.Home)); err != nil {
 		t.Fatal(err)
 	}
 	second := open(t, dir, programs("1"))
-	if second.Home == first.Home || second.Key != first.Key {
-		t.Errorf("Open = %s, key %s; want a folder other than %s, key %s", second.Home, second.Key, first.Home, first.Key)
+	if second.Home == damaged.Home || second.Key != damaged.Key {
+		t.Errorf("Open = %s, key %s; want a folder other than %s, key %s", second.Home, second.Key, damaged.Home, damaged.Key)
 	}
 	if len(second.Warnings) != 1 {
 		t.Errorf("Warnings = %v, want one that tells of the damage", second.Warnings)
 	}
-	if _, err := os.Stat(first.Executable()); err != nil {
+	if _, err := os.Stat(damaged.Executable()); err != nil {
 		t.Errorf("the folder that is in use: %v", err)
 	}
-	if err := first.Close(); err != nil {
+	if err := damaged.Close(); err != nil {
 		t.Fatal(err)
 	}
 	open(t, dir, programs("1"))
-	if _, err := os.Stat(first.Home); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(damaged.Home); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the damaged folder that nobody uses: %v, want it removed", err)
 	}
 }
 
 func TestVerifyReadsEverything(t *testing.T) {
+	t.Parallel()
 	dir := unpacked(t)
 	in := open(t, dir, programs("1"))
 	root := filepath.Dir(in.Home)
@@ -329,6 +359,7 @@ func TestVerifyReadsEverything(t *testing.T) {
 }
 
 func TestVersionsStandBesideEachOther(t *testing.T) {
+	t.Parallel()
 	dir := unpacked(t)
 	older := open(t, dir, programs("1"))
 	newer := open(t, dir, programs("2"))
@@ -361,6 +392,7 @@ func TestVersionsStandBesideEachOther(t *testing.T) {
 }
 
 func TestStrangePrograms(t *testing.T) {
+	t.Parallel()
 	many := fstest.MapFS{}
 	for i := range 1001 {
 		many[fmt.Sprintf("f%d.py", i)] = &fstest.MapFile{}

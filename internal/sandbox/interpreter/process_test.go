@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	name := os.Getenv(scenarioVariable)
 	if name == "" {
 		code := m.Run()
-		if dir, _ := template(); os.RemoveAll(dir) != nil {
+		if m, _ := template(); os.RemoveAll(m.dir) != nil {
 			code = 1
 		}
 		os.Exit(code)
@@ -176,35 +176,49 @@ type child struct {
 	stderr *strings.Builder
 }
 
-func start(t *testing.T, scenario, dir string, attr *syscall.SysProcAttr) *child {
-	t.Helper()
+// spawn starts a child, which ends on its own or with the tests.
+func spawn(scenario, dir string, attr *syscall.SysProcAttr) (*child, error) {
 	exe, err := os.Executable()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	c := &child{Cmd: exec.CommandContext(ctx, exe, "--", dir), stderr: new(strings.Builder)}
-	t.Cleanup(func() {
-		cancel()
-		_ = c.Wait() // of one that a test has not waited for
-	})
+	c := &child{Cmd: exec.Command(exe, "--", dir), stderr: new(strings.Builder)}
 	c.Env = append(os.Environ(), scenarioVariable+"="+scenario)
 	c.Stderr = c.stderr
 	c.SysProcAttr = attr
 	if c.stdin, err = c.StdinPipe(); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	out, err := c.StdoutPipe()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	c.stdout = bufio.NewReader(out)
-	if err := c.Start(); err != nil {
-		if attr != nil {
-			t.Skipf("this machine does not let its users make namespaces (user and mount): %v", err)
-		}
+	return c, c.Start()
+}
+
+// end returns the lines that a child printed, once it has ended.
+func (c *child) end() ([]string, error) {
+	out, err := io.ReadAll(c.stdout)
+	if err := errors.Join(err, c.Wait()); err != nil {
+		return nil, fmt.Errorf("child: %w: %s", err, c.stderr)
+	}
+	return strings.Split(strings.TrimSpace(string(out)), "\n"), nil
+}
+
+func start(t *testing.T, scenario, dir string, attr *syscall.SysProcAttr) *child {
+	t.Helper()
+	c, err := spawn(scenario, dir, attr)
+	if err != nil && attr != nil {
+		t.Skipf("this machine does not let its users make namespaces (user and mount): %v", err)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		_ = c.Process.Kill() // of one that a failed test has not waited for
+		_ = c.Wait()
+	})
 	return c
 }
 
@@ -219,11 +233,11 @@ func (c *child) line(t *testing.T) string {
 
 func (c *child) finish(t *testing.T) []string {
 	t.Helper()
-	out, err := io.ReadAll(c.stdout)
-	if err := errors.Join(err, c.Wait()); err != nil {
-		t.Fatalf("child: %v: %s", err, c.stderr)
+	lines, err := c.end()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return strings.Split(strings.TrimSpace(string(out)), "\n")
+	return lines
 }
 
 // ownMounts puts a child into namespaces in which it may mount.
@@ -235,25 +249,13 @@ func ownMounts() *syscall.SysProcAttr {
 	}
 }
 
-func TestManyProcessesAtOnce(t *testing.T) {
-	dir := t.TempDir()
-	var children []*child
-	for range 4 {
-		children = append(children, start(t, "open", dir, nil))
-	}
-	homes := map[string]bool{}
-	for _, c := range children {
-		homes[c.finish(t)[0]] = true
-	}
-	if got := names(t, dir); len(homes) != 1 || len(got) != 2 {
-		t.Errorf("homes %v, folder holds %v; want one folder and the lock", homes, got)
-	}
-}
-
-func TestSecondProcessWaits(t *testing.T) {
-	dir := t.TempDir()
-	first := start(t, "stop", dir, nil)
-	if got := first.line(t); got != "half way" {
+// TestKilledHalfWay kills a process while another one waits for it, and a third
+// has no more patience.
+func TestKilledHalfWay(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "made", "by", "Open")
+	killed := start(t, "stop", dir, nil)
+	if got := killed.line(t); got != "half way" {
 		t.Fatalf("child says %q", got)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -262,39 +264,25 @@ func TestSecondProcessWaits(t *testing.T) {
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "wait for another process") {
 		t.Errorf("Open = %v, want that it waited for another process until its deadline", err)
 	}
-	second := start(t, "open", dir, nil)
-	if err := first.stdin.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if a, b := first.finish(t), second.finish(t); !cmp.Equal(a, b) {
-		t.Errorf("first has %v, second %v; want the same", a, b)
-	}
-}
-
-func TestKilledHalfWay(t *testing.T) {
-	dir := t.TempDir()
-	c := start(t, "stop", dir, nil)
-	c.line(t)
-	if err := c.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Wait(); err == nil {
-		t.Error("the killed child ended well")
-	}
+	waiting := start(t, "open", dir, nil)
 	if got := names(t, dir); len(got) != 2 || !strings.HasPrefix(got[0], ".new-") {
-		t.Fatalf("a killed process leaves %v, want the lock and a folder half done", got)
+		t.Errorf("while one unpacks the folder holds %v, want the lock and what is half done", got)
 	}
+	if err := killed.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	home := waiting.finish(t)[0]
 	in := open(t, dir, programs("1"))
-	if err := in.Verify(t.Context()); err != nil {
-		t.Errorf("Verify: %v", err)
+	if err := in.Verify(t.Context()); err != nil || in.Home != home {
+		t.Errorf("Verify = %v of %s, want it intact and what the waiting process has made, %s", err, in.Home, home)
 	}
-	want := []string{filepath.Base(filepath.Dir(in.Home)), "lock"}
-	if got := names(t, dir); !cmp.Equal(got, want) {
+	if got, want := names(t, dir), []string{filepath.Base(filepath.Dir(home)), "lock"}; !cmp.Equal(got, want) {
 		t.Errorf("folder holds %v, want %v", got, want)
 	}
 }
 
 func TestOtherProcessKeepsItsVersion(t *testing.T) {
+	t.Parallel()
 	dir := unpacked(t)
 	c := start(t, "hold", dir, nil)
 	home := c.line(t)
@@ -315,6 +303,7 @@ func TestOtherProcessKeepsItsVersion(t *testing.T) {
 }
 
 func TestDiskFull(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string][]string{
 		"small": {"unsupported: the disk of the data directory has 100 MiB free, Python needs 192 MiB to be unpacked: " +
 			"free some, or choose another disk with --data", "lock"},
@@ -331,6 +320,7 @@ func TestDiskFull(t *testing.T) {
 }
 
 func TestNoexec(t *testing.T) {
+	t.Parallel()
 	got := start(t, "noexec", t.TempDir(), ownMounts()).finish(t)
 	want := []string{"unsupported: Python does not start from the data directory: it needs a file system that is not " +
 		"mounted noexec (choose another one with --data) and the GNU C library", "lock"}
@@ -340,6 +330,7 @@ func TestNoexec(t *testing.T) {
 }
 
 func TestReadOnly(t *testing.T) {
+	t.Parallel()
 	dir := unpacked(t)
 	if err := os.Mkdir(filepath.Join(dir, "empty"), 0o755); err != nil {
 		t.Fatal(err)
@@ -352,25 +343,9 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-func TestUmask(t *testing.T) {
-	home := start(t, "umask", t.TempDir(), nil).finish(t)[0]
-	err := filepath.WalkDir(filepath.Dir(home), func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if err == nil && d.Name() != "complete" && info.Mode()&0o044 != 0o044 {
-			t.Errorf("%s has mode %v, want it readable for all", name, info.Mode())
-		}
-		return err
-	})
-	if err != nil {
-		t.Error(err)
-	}
-}
-
 // TestListsAreFresh makes the lists again from the module that go.mod names.
 func TestListsAreFresh(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("no go command on this machine")
 	}

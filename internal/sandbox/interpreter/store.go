@@ -185,14 +185,14 @@ func (s store) lock(ctx context.Context) (*os.File, error) {
 // sweep removes what no process uses: folders other than keep, and what killed
 // processes left. It does nothing while another process unpacks, nor in a
 // folder that it may not write.
-func (s store) sweep(keep string) []error {
+func (s store) sweep(ctx context.Context, keep string) []error {
 	names, err := s.spare(filepath.Base(keep))
 	if err != nil || len(names) == 0 {
 		return nonNil(err)
 	}
-	done, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(ctx)
 	cancel() // never wait
-	lock, err := s.lock(done)
+	lock, err := s.lock(ctx)
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, fs.ErrPermission), errors.Is(err, unix.EROFS):
 		return nil

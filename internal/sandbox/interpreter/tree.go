@@ -166,11 +166,16 @@ func seal(root string, want map[string]file) ([]file, error) {
 // openDirs makes every folder in root readable for the user of a guest, who is
 // not its owner, whatever the umask was.
 func openDirs(root string) error {
-	return filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+	r, err := os.OpenRoot(root)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return fs.WalkDir(r.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
 			return err
 		}
-		return os.Chmod(name, 0o755)
+		return r.Chmod(name, 0o755)
 	})
 }
 

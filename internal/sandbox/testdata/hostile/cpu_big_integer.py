@@ -3,4 +3,4 @@
 # status: timeout, memory
 # after: any
 
-len(bin(9 ** 9 ** 9 ** 9))
+len(bin(9**9**9**9))

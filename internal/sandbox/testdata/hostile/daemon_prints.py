@@ -15,7 +15,7 @@ if os.fork() == 0:
         for number in range(1, 65):
             try:
                 signal.signal(number, signal.SIG_IGN)
-            except (OSError, ValueError):
+            except OSError, ValueError:
                 pass
         while True:
             try:

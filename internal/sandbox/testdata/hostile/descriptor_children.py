@@ -1,4 +1,4 @@
-# why: twenty children open as many files as each may; the sum is the sandbox's burden and must not end the guest's service.
+# why: ten children open as many files as each may; the sum is the sandbox's burden and must not end the guest's service.
 # kind: descriptor
 # status: ok
 # stdout-has: all full
@@ -8,7 +8,7 @@ import os
 import time
 
 r, w = os.pipe()
-for _ in range(20):
+for _ in range(10):
     if os.fork() == 0:
         try:
             while True:
@@ -17,6 +17,6 @@ for _ in range(20):
             os.write(w, b".")
         time.sleep(3600)
 seen = 0
-while seen < 20:
-    seen += len(os.read(r, 20))
+while seen < 10:
+    seen += len(os.read(r, 10))
 print("all full")

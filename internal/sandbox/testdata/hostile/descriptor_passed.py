@@ -1,4 +1,4 @@
-# why: descriptors are sent to init along the channel (SCM_RIGHTS) until it has none of its own left, if it takes them.
+# why: descriptors are sent along the channel (SCM_RIGHTS) until its reader has none of its own left, if it takes them.
 # kind: descriptor
 # status: ok
 # stdout-has: sent

@@ -1,4 +1,4 @@
-# why: the output pipes are opened again for reading by their path and drained, so that init sees no output and no end of file.
+# why: the output pipes are opened again for reading by their path and drained, so that their reader sees no output and no end of file.
 # kind: descriptor
 # status: ok
 # after: kept

@@ -1,7 +1,6 @@
 # why: the kernel process is replaced by another program, which ends; that is a crash of the kernel, told as such.
 # kind: process
 # status: crashed
-# stdout-has: another program
 # after: any
 # next: 1 + 1
 # next-value: 2

@@ -7,9 +7,18 @@
 import os
 
 for name, target in {
-    "out.csv": "/etc/passwd", "rootdir": "/", "up": "../../../../../../etc/shadow", "init": "/proc/1/environ",
-    "self": "/proc/self/fd/1", "nowhere": "/does/not/exist", "loop-a": "loop-b", "loop-b": "loop-a", "here": ".",
-    "long": "./" * 2000 + "x", "device": "/dev/zero", "newline": "a\nb",
+    "out.csv": "/etc/passwd",
+    "rootdir": "/",
+    "up": "../../../../../../etc/shadow",
+    "init": "/proc/1/environ",
+    "self": "/proc/self/fd/1",
+    "nowhere": "/does/not/exist",
+    "loop-a": "loop-b",
+    "loop-b": "loop-a",
+    "here": ".",
+    "long": "./" * 2000 + "x",
+    "device": "/dev/zero",
+    "newline": "a\nb",
 }.items():
     os.symlink(target, f"/work/{name}")
 print("linked")

@@ -13,7 +13,12 @@ os.mkfifo("/work/report.csv")
 os.mkfifo("/work/picture.png", 0o644)
 socket.socket(socket.AF_UNIX).bind("/work/answer.json")
 os.mknod("/work/plain", stat.S_IFREG | 0o644)
-for name, kind, number in (("zero", stat.S_IFCHR, (1, 5)), ("memory", stat.S_IFCHR, (1, 1)), ("disk", stat.S_IFBLK, (8, 0)), ("whiteout", stat.S_IFCHR, (0, 0))):
+for name, kind, number in (
+    ("zero", stat.S_IFCHR, (1, 5)),
+    ("memory", stat.S_IFCHR, (1, 1)),
+    ("disk", stat.S_IFBLK, (8, 0)),
+    ("whiteout", stat.S_IFCHR, (0, 0)),
+):
     try:
         os.mknod(f"/work/{name}", kind | 0o666, os.makedev(*number))
         print(name, "made")

@@ -1,4 +1,4 @@
-# why: while init lists and reads, a thread swaps a file for a link, a folder and a FIFO; what is read is the file or nothing.
+# why: while files are listed and read, a thread swaps a file for a link, a folder and a FIFO; what is read is the file or nothing.
 # kind: file-trick
 # status: ok
 # stdout-has: swapping
@@ -20,8 +20,12 @@ def remove(path):
 
 def swap():
     makers = (
-        lambda p: os.close(os.open(p, os.O_CREAT | os.O_WRONLY)), lambda p: os.symlink("/proc/1/environ", p),
-        lambda p: os.symlink("/dev/zero", p), os.mkdir, os.mkfifo, lambda p: os.symlink("/", p),
+        lambda p: os.close(os.open(p, os.O_CREAT | os.O_WRONLY)),
+        lambda p: os.symlink("/proc/1/environ", p),
+        lambda p: os.symlink("/dev/zero", p),
+        os.mkdir,
+        os.mkfifo,
+        lambda p: os.symlink("/", p),
     )
     while time.monotonic() < end:
         for make in makers:

@@ -7,7 +7,9 @@
 
 import os
 
-expected = set("bin boot dev env etc home lib lib32 lib64 libx32 opt proc python root run runpython sbin sys tmp usr var work".split())
+expected = set(
+    "bin boot dev env etc home lib lib32 lib64 libx32 opt proc python root run runpython sbin sys tmp usr var work".split()
+)
 for name in sorted(os.listdir("/")):
     print(name, os.lstat("/" + name).st_mode)
     if name not in expected:

@@ -1,12 +1,13 @@
-# why: FIL-13: two hundred thousand small files; the run ends at the limit of files with an error, the listing stays short and quick.
+# why: FIL-13: small files without end; the run ends at the limit of files with an error, the listing stays short and quick.
 # kind: inode
-# status: error
+# status: files, error
 # error-has: files in /work
 # after: kept
 # next: 1 + 1
 # next-value: 2
 
 import itertools
+import os
 
 for i in itertools.count():
-    open(f"/work/f{i}", "w").close()
+    os.close(os.open(f"/work/f{i}", os.O_CREAT | os.O_WRONLY))

@@ -1,6 +1,6 @@
-# why: no file at all, only folders, fifty to a level; they count as files do.
+# why: no file at all, only folders, a thousand in each; they count as files do.
 # kind: inode
-# status: error
+# status: files, error
 # error-has: files in /work
 # after: kept
 
@@ -8,4 +8,6 @@ import itertools
 import os
 
 for i in itertools.count():
-    os.makedirs(f"/work/{i // 2500 % 50}/{i // 50 % 50}/{i % 50}-{i // 125000}")
+    if i % 1000 == 0:
+        os.mkdir(f"/work/{i // 1000}")
+    os.mkdir(f"/work/{i // 1000}/{i % 1000}")

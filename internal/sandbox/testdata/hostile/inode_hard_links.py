@@ -1,6 +1,7 @@
 # why: names without files of their own: hard links to one file until a limit; they count as files do.
 # kind: inode
-# status: error
+# status: files, error
+# error-has: files in /work
 # after: kept
 
 import itertools

@@ -1,6 +1,6 @@
 # why: the error of the limit of files is caught and the loop goes on; the run must still end.
 # kind: inode
-# status: error, timeout, crashed, killed
+# status: files, error, timeout, crashed, killed
 # after: any
 
 import itertools

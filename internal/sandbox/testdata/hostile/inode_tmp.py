@@ -1,6 +1,6 @@
 # why: empty files in /tmp take no page of memory but a record each in the sandbox; their number must end at a limit or at the time-out.
 # kind: inode
-# status: error, memory, timeout, killed
+# status: files, error, memory, timeout, killed
 # after: any
 
 import itertools

@@ -12,5 +12,21 @@ def lie(*_, **__):
     raise SystemExit("lied to")
 
 
-for name in ("compile", "exec", "eval", "len", "repr", "str", "isinstance", "getattr", "hasattr", "open", "type", "max", "min", "bytes", "__import__"):
+for name in (
+    "compile",
+    "exec",
+    "eval",
+    "len",
+    "repr",
+    "str",
+    "isinstance",
+    "getattr",
+    "hasattr",
+    "open",
+    "type",
+    "max",
+    "min",
+    "bytes",
+    "__import__",
+):
     setattr(builtins, name, lie)

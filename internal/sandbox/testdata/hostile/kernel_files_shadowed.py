@@ -8,8 +8,33 @@
 import os
 
 for name in (
-    "ast", "json", "os", "re", "io", "sys", "codecs", "encodings", "linecache", "traceback", "signal", "socket", "types", "struct", "random",
-    "tempfile", "asyncio", "inspect", "site", "sitecustomize", "usercustomize", "kernel", "init", "numpy", "pandas", "matplotlib", "PIL",
+    "ast",
+    "json",
+    "os",
+    "re",
+    "io",
+    "sys",
+    "codecs",
+    "encodings",
+    "linecache",
+    "traceback",
+    "signal",
+    "socket",
+    "types",
+    "struct",
+    "random",
+    "tempfile",
+    "asyncio",
+    "inspect",
+    "site",
+    "sitecustomize",
+    "usercustomize",
+    "kernel",
+    "init",
+    "numpy",
+    "pandas",
+    "matplotlib",
+    "PIL",
 ):
     with open(f"/work/{name}.py", "w") as f:
         f.write("import posix\nposix._exit(66)\n")

@@ -20,4 +20,6 @@ def strike(*_):
 sys.monitoring.use_tool_id(tool, "hostile")
 for event in (sys.monitoring.events.PY_START, sys.monitoring.events.PY_RETURN, sys.monitoring.events.LINE):
     sys.monitoring.register_callback(tool, event, strike)
-sys.monitoring.set_events(tool, sys.monitoring.events.PY_START | sys.monitoring.events.PY_RETURN | sys.monitoring.events.LINE)
+sys.monitoring.set_events(
+    tool, sys.monitoring.events.PY_START | sys.monitoring.events.PY_RETURN | sys.monitoring.events.LINE
+)

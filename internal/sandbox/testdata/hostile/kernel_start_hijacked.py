@@ -10,9 +10,26 @@ import sys
 
 code = "import pathlib; pathlib.Path('/tmp/hijacked').touch()\n"
 version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
-places = ["/work", os.path.expanduser("~"), "/tmp", sys.prefix, f"{sys.prefix}/lib/{version}/site-packages", "/usr/lib/python3/dist-packages"]
+places = [
+    "/work",
+    os.path.expanduser("~"),
+    "/tmp",
+    sys.prefix,
+    f"{sys.prefix}/lib/{version}/site-packages",
+    "/usr/lib/python3/dist-packages",
+]
 places += [f"{home}/.local/lib/{version}/site-packages" for home in ("/work", os.path.expanduser("~"), "/tmp")]
-names = ("sitecustomize.py", "usercustomize.py", "evil.pth", "__main__.py", "pyvenv.cfg", f"python{version[6:]}._pth", ".pythonrc", ".profile", ".bashrc")
+names = (
+    "sitecustomize.py",
+    "usercustomize.py",
+    "evil.pth",
+    "__main__.py",
+    "pyvenv.cfg",
+    f"python{version[6:]}._pth",
+    ".pythonrc",
+    ".profile",
+    ".bashrc",
+)
 for place in places:
     try:
         os.makedirs(place, exist_ok=True)
@@ -22,7 +39,15 @@ for place in places:
     except OSError as e:
         print(e.strerror)
 os.environ.update(
-    LD_PRELOAD="/work/evil.so", PYTHONSTARTUP="/work/sitecustomize.py", PYTHONPATH="/work", PYTHONHOME="/work", PYTHONINSPECT="1",
-    PYTHONUSERBASE="/work", PYTHONWARNINGS="error", PYTHONBREAKPOINT="sitecustomize", BASH_ENV="/work/.bashrc", PATH="/work",
+    LD_PRELOAD="/work/evil.so",
+    PYTHONSTARTUP="/work/sitecustomize.py",
+    PYTHONPATH="/work",
+    PYTHONHOME="/work",
+    PYTHONINSPECT="1",
+    PYTHONUSERBASE="/work",
+    PYTHONWARNINGS="error",
+    PYTHONBREAKPOINT="sitecustomize",
+    BASH_ENV="/work/.bashrc",
+    PATH="/work",
 )
 os._exit(9)

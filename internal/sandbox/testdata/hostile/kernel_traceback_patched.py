@@ -14,7 +14,15 @@ def fail(*_, **__):
     raise SystemError("patched")
 
 
-for name in ("format_exception", "format_tb", "format_list", "print_exc", "walk_tb", "extract_tb", "format_exception_only"):
+for name in (
+    "format_exception",
+    "format_tb",
+    "format_list",
+    "print_exc",
+    "walk_tb",
+    "extract_tb",
+    "format_exception_only",
+):
     setattr(traceback, name, fail)
 for name in ("getline", "getlines", "updatecache", "lazycache", "checkcache"):
     setattr(linecache, name, fail)

@@ -13,6 +13,18 @@ class Fake:
         raise SystemExit(name)
 
 
-for name in ("matplotlib", "matplotlib.pyplot", "matplotlib._pylab_helpers", "pandas", "numpy", "numpy.random", "PIL", "PIL.Image", "plotly", "altair", "IPython"):
+for name in (
+    "matplotlib",
+    "matplotlib.pyplot",
+    "matplotlib._pylab_helpers",
+    "pandas",
+    "numpy",
+    "numpy.random",
+    "PIL",
+    "PIL.Image",
+    "plotly",
+    "altair",
+    "IPython",
+):
     sys.modules[name] = Fake()
 print("faked")

@@ -7,7 +7,16 @@
 
 import socket
 
-for name in ("/tmp/.X11-unix/X0", "/tmp/dbus-", "/com/ubuntu/upstart", "/containerd-shim/", "docker", "ISCSIADM_ABSTRACT_NAMESPACE", "runsc-a", "gvisor"):
+for name in (
+    "/tmp/.X11-unix/X0",
+    "/tmp/dbus-",
+    "/com/ubuntu/upstart",
+    "/containerd-shim/",
+    "docker",
+    "ISCSIADM_ABSTRACT_NAMESPACE",
+    "runsc-a",
+    "gvisor",
+):
     for kind in (socket.SOCK_STREAM, socket.SOCK_SEQPACKET, socket.SOCK_DGRAM):
         try:
             with socket.socket(socket.AF_UNIX, kind) as s:

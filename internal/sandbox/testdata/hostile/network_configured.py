@@ -30,7 +30,10 @@ try:
 except OSError as e:
     print("tunnel", e.strerror)
 with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-    for request, text in ((0x8914, struct.pack("16sH", b"lo", 0x41)), (0x8916, struct.pack("16sH2x4B8x", b"lo", 2, 10, 0, 0, 2))):
+    for request, text in (
+        (0x8914, struct.pack("16sH", b"lo", 0x41)),
+        (0x8916, struct.pack("16sH2x4B8x", b"lo", 2, 10, 0, 0, 2)),
+    ):
         try:
             fcntl.ioctl(s, request, text.ljust(40, b"\0"))
             print("breach".upper(), hex(request))

@@ -8,8 +8,18 @@
 import socket
 
 for host in (
-    "2852039166", "0xa9fea9fe", "0251.0376.0251.0376", "169.254.43518", "::ffff:169.254.169.254", "::ffff:a9fe:a9fe",
-    "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::", "0x7f.1", "0", "metadata.google.internal", "localhost.localdomain",
+    "2852039166",
+    "0xa9fea9fe",
+    "0251.0376.0251.0376",
+    "169.254.43518",
+    "::ffff:169.254.169.254",
+    "::ffff:a9fe:a9fe",
+    "64:ff9b::a9fe:a9fe",
+    "2002:a9fe:a9fe::",
+    "0x7f.1",
+    "0",
+    "metadata.google.internal",
+    "localhost.localdomain",
 ):
     try:
         address = socket.getaddrinfo(host, 80, type=socket.SOCK_STREAM)[0]

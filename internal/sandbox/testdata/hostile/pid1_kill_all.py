@@ -1,4 +1,4 @@
-# why: EXT-08: the parent and every process that may be signalled are killed; init is not among them, and the chat reports at most its kernel's loss.
+# why: EXT-08: the parent and all that may be signalled are killed; init is not among them, at most the kernel is lost.
 # kind: pid1
 # status: ok, error
 # stdout-has: tried

@@ -6,7 +6,7 @@
 import os
 import threading
 
-for _ in range(15):
+for _ in range(10):
     if os.fork() == 0:
         a, b = os.pipe()
         while True:

@@ -14,7 +14,18 @@ for name in ("cgroup", "cpuset"):
     except OSError as e:
         print(name, e.strerror)
 for folder in ["/sys/fs/cgroup", *glob.glob("/sys/fs/cgroup/*/")]:
-    for name in ("release_agent", "notify_on_release", "cgroup.procs", "tasks", "cgroup.kill", "cgroup.freeze", "memory.max", "memory.limit_in_bytes", "pids.max", "cpu.max"):
+    for name in (
+        "release_agent",
+        "notify_on_release",
+        "cgroup.procs",
+        "tasks",
+        "cgroup.kill",
+        "cgroup.freeze",
+        "memory.max",
+        "memory.limit_in_bytes",
+        "pids.max",
+        "cpu.max",
+    ):
         try:
             with open(os.path.join(folder, name), "w") as f:
                 f.write("1")

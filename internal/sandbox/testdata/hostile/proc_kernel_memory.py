@@ -5,7 +5,22 @@
 # stdout-not: BREACH
 # after: kept
 
-for path in ("/proc/kcore", "/proc/kmsg", "/proc/kallsyms", "/proc/modules", "/proc/slabinfo", "/proc/vmallocinfo", "/proc/iomem", "/proc/keys", "/proc/timer_list", "/proc/sched_debug", "/proc/net/unix", "/proc/net/tcp", "/proc/net/route", "/proc/net/arp"):
+for path in (
+    "/proc/kcore",
+    "/proc/kmsg",
+    "/proc/kallsyms",
+    "/proc/modules",
+    "/proc/slabinfo",
+    "/proc/vmallocinfo",
+    "/proc/iomem",
+    "/proc/keys",
+    "/proc/timer_list",
+    "/proc/sched_debug",
+    "/proc/net/unix",
+    "/proc/net/tcp",
+    "/proc/net/route",
+    "/proc/net/arp",
+):
     try:
         with open(path, "rb") as f:
             text = f.read(4096)

@@ -7,7 +7,20 @@
 
 import os
 
-for name in ("mem", "environ", "auxv", "maps", "smaps", "pagemap", "stack", "syscall", "personality", "clear_refs", "oom_score_adj", "comm"):
+for name in (
+    "mem",
+    "environ",
+    "auxv",
+    "maps",
+    "smaps",
+    "pagemap",
+    "stack",
+    "syscall",
+    "personality",
+    "clear_refs",
+    "oom_score_adj",
+    "comm",
+):
     for mode in (os.O_RDONLY, os.O_RDWR):
         try:
             fd = os.open(f"/proc/1/{name}", mode)

@@ -19,7 +19,12 @@ for path in sorted(paths):
             print("breach".upper(), path)
         except OSError as e:
             print(path, e.strerror)
-    for change in (lambda: os.chmod(path, 0o777), lambda: os.unlink(path), lambda: os.rename(path, path + ".old"), lambda: os.utime(path)):
+    for change in (
+        lambda: os.chmod(path, 0o777),
+        lambda: os.unlink(path),
+        lambda: os.rename(path, path + ".old"),
+        lambda: os.utime(path),
+    ):
         try:
             change()
             print("breach".upper(), path)

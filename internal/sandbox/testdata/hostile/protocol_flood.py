@@ -1,4 +1,4 @@
-# why: the channel is flooded with packets without a token for ever; init drops them and still sees the time limit and the output.
+# why: the channel is flooded with packets without a token for ever; they are dropped, and time limit and output still count.
 # kind: protocol
 # status: timeout
 # stdout-has: flooding

@@ -29,7 +29,7 @@ def secrets():
         if " rw" in line and end - start < 64 << 20:
             try:
                 text = os.pread(memory, end - start, start)
-            except (OSError, OverflowError):
+            except OSError, OverflowError:
                 continue
             for token, n in re.findall(rb'([!-~]{16})[.+]\{"[^\n]{0,99}"n": ?(\d+)', text):
                 found[token] = max(int(n), found.get(token, 0))

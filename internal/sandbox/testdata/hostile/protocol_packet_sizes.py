@@ -1,4 +1,4 @@
-# why: packets of no byte, one byte, just below and far above the largest; none may end init or be taken for the end of the channel.
+# why: packets of no byte, one byte, just below and far above the largest; none may be taken for the end of the channel.
 # kind: protocol
 # status: ok
 # stdout-has: sent

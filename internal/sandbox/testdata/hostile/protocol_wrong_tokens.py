@@ -7,7 +7,8 @@
 import os
 
 bodies = [
-    b'{"op":"done","n":%d,"status":"ok","chosen":0,"value":{"text":"%s","type":"str","omitted":0}}\n' % (n, b"forged".upper())
+    b'{"op":"done","n":%d,"status":"ok","chosen":0,"value":{"text":"%s","type":"str","omitted":0}}\n'
+    % (n, b"forged".upper())
     for n in range(20)
 ]
 for fd in range(3, 4096):

@@ -1,4 +1,4 @@
-# why: the code sends itself the signals by which init tells of limits; it fools itself alone, and the kernel goes on.
+# why: the code sends itself the signals that tell of limits; it fools itself alone, and the kernel goes on.
 # kind: signal
 # status: ok
 # stdout-has: MemoryError
@@ -11,7 +11,7 @@ import os
 import signal
 import time
 
-for number in (signal.SIGRTMIN + 1, signal.SIGRTMIN + 2):
+for number in (signal.SIGXCPU, signal.SIGRTMIN + 2):
     try:
         os.kill(os.getpid(), number)
         time.sleep(0.1)

@@ -6,7 +6,9 @@
 import ctypes
 
 PR_SET_SECCOMP, FILTER, ERRNO_EPERM, RETURN = 22, 2, 0x00050001, 0x06
-instruction = ctypes.create_string_buffer(RETURN.to_bytes(2, "little") + bytes(2) + ERRNO_EPERM.to_bytes(4, "little"), 8)
+instruction = ctypes.create_string_buffer(
+    RETURN.to_bytes(2, "little") + bytes(2) + ERRNO_EPERM.to_bytes(4, "little"), 8
+)
 program = (ctypes.c_uint64 * 2)(1, ctypes.addressof(instruction))
 libc = ctypes.CDLL(None)
 libc.prctl(38, 1, 0, 0, 0)

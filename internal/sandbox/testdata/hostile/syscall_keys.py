@@ -16,7 +16,7 @@ for ring in range(-1, -6, -1):
     text = ctypes.create_string_buffer(256)
     for operation in (DESCRIBE, READ):
         size = libc.syscall(keyctl, operation, ring, text, 256)
-        print(ring, operation, text.raw[:max(size, 0)] if size >= 0 else os.strerror(ctypes.get_errno()))
+        print(ring, operation, text.raw[: max(size, 0)] if size >= 0 else os.strerror(ctypes.get_errno()))
 for number in range(2000):
     if libc.syscall(add_key, b"user", b"k%d" % number, bytes(30000), 30000, -3) < 0:
         print("full at", number, os.strerror(ctypes.get_errno()))

@@ -9,7 +9,14 @@ import ctypes
 import os
 
 libc = ctypes.CDLL(None, use_errno=True)
-for name, flag in (("mount", 0x20000), ("uts", 0x4000000), ("ipc", 0x8000000), ("pid", 0x20000000), ("net", 0x40000000), ("cgroup", 0x2000000)):
+for name, flag in (
+    ("mount", 0x20000),
+    ("uts", 0x4000000),
+    ("ipc", 0x8000000),
+    ("pid", 0x20000000),
+    ("net", 0x40000000),
+    ("cgroup", 0x2000000),
+):
     result = libc.unshare(flag)
     print("unshare", name, "breach".upper() if result == 0 else os.strerror(ctypes.get_errno()))
 for name in ("mnt", "uts", "ipc", "pid", "net", "cgroup", "user", "time"):

@@ -15,6 +15,8 @@ if child == 0:
     for _ in range(10_000):
         number = random.randrange(460)
         if number not in unwanted:
-            libc.syscall(number, *(ctypes.c_long(random.choice((0, 1, -1, 3, random.getrandbits(47)))) for _ in range(6)))
+            libc.syscall(
+                number, *(ctypes.c_long(random.choice((0, 1, -1, 3, random.getrandbits(47)))) for _ in range(6))
+            )
     os._exit(0)
 print(os.waitpid(child, 0))

@@ -19,7 +19,15 @@ for folder in ("/usr/bin", "/bin", "/usr/sbin", "/sbin", "/usr/lib"):
             continue
         if stat.S_ISREG(mode) and mode & (stat.S_ISUID | stat.S_ISGID):
             print(path, oct(mode))
-commands = (["su", "-c", "id -u"], ["sudo", "-n", "id", "-u"], ["mount", "-t", "tmpfs", "none", "/work"], ["passwd", "-d", "root"], ["newgrp", "root"], ["pkexec", "id", "-u"], ["unshare", "-p", "-f", "id", "-u"])
+commands = (
+    ["su", "-c", "id -u"],
+    ["sudo", "-n", "id", "-u"],
+    ["mount", "-t", "tmpfs", "none", "/work"],
+    ["passwd", "-d", "root"],
+    ["newgrp", "root"],
+    ["pkexec", "id", "-u"],
+    ["unshare", "-p", "-f", "id", "-u"],
+)
 for command in commands:
     if shutil.which(command[0]):
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=2)

@@ -12,6 +12,6 @@ def burn():
         pass
 
 
-for _ in range(24):
+for _ in range(8):
     threading.Thread(target=burn, daemon=True).start()
 print("started")

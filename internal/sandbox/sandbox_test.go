@@ -1,0 +1,378 @@
+package sandbox_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"runpython/internal/fault"
+	"runpython/internal/guesttest"
+	"runpython/internal/kernel"
+	"runpython/internal/sandbox"
+)
+
+// hostVariable makes this test binary a host that waits to be killed.
+const hostVariable = "RUNPYTHON_TEST_HOST"
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m)
+}
+
+// value runs code and returns its value.
+func value(t *testing.T, k *kernel.Kernel, code string) string {
+	t.Helper()
+	r, err := k.Run(t.Context(), kernel.Request{Candidates: []kernel.Candidate{{Code: code}}})
+	if err != nil {
+		t.Fatalf("run %q: %v", code, err)
+	}
+	if r.Status != kernel.OK {
+		t.Fatalf("run %q: %s, %+v, %s", code, r.Status, r.Error, r.Stderr.Text(1000))
+	}
+	if r.Value == nil {
+		return ""
+	}
+	return r.Value.Text
+}
+
+func TestGuestOfThePoolIsRestoredAndUsedOnce(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	s.Config.Pool = 2
+	h := s.Open(t)
+	await(t, "a full pool", func() bool { return h.Stats().Pooled == 2 })
+	random := "import random, uuid, tempfile, secrets; (random.random(), uuid.uuid1().hex, next(tempfile._get_candidate_names()), secrets.token_hex(8))"
+	first, second := s.Kernel(t, h, 0), s.Kernel(t, h, 0)
+	if a, b := value(t, first, random), value(t, second, random); a == b {
+		t.Errorf("two guests of one image draw the same: %s", a)
+	}
+	// ISO-03: nothing of one guest is in another.
+	value(t, first, "secret = 1; open('/tmp/marker', 'w').write('A'); open('/work/w', 'w').write('A')")
+	if got := value(t, second, "import os; (os.path.exists('/tmp/marker'), os.listdir('/work'), 'secret' in globals())"); got != "(False, [], False)" {
+		t.Errorf("the other guest sees %s", got)
+	}
+	await(t, "a pool that is full again", func() bool { return h.Stats().Pooled == 2 })
+	if stats := h.Stats(); stats.Restored < 4 || stats.Failed != 0 || stats.Live != 4 {
+		t.Errorf("stats %+v; want 4 restored and living, none failed", stats)
+	}
+}
+
+// await waits for something that happens in the background.
+func await(t *testing.T, what string, ready func() bool) {
+	t.Helper()
+	deadline := time.NewTimer(time.Minute)
+	defer deadline.Stop()
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for !ready() {
+		select {
+		case <-look.C:
+		case <-deadline.C:
+			t.Fatalf("waited a minute for %s", what)
+		}
+	}
+}
+
+// Idle guests use no processor time, whatever their threads do (issue 3, item 6).
+func TestIdleGuestsStandStill(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	h := s.Open(t)
+	busy := []string{
+		"import threading, hashlib\ndef f():\n while 1: hashlib.pbkdf2_hmac('sha256', b'x', b'y', 10**8)\nthreading.Thread(target=f, daemon=True).start()",
+		"import threading\ndef f():\n while 1: pass\nthreading.Thread(target=f, daemon=True).start()",
+		"import threading, time\ndef f():\n while 1: time.sleep(0.001)\nthreading.Thread(target=f, daemon=True).start()",
+		"x = 1",
+	}
+	for i := range 10 {
+		value(t, s.Kernel(t, h, 0), busy[i%len(busy)])
+	}
+	pids := guestProcesses(t, s.Config.Data)
+	if len(pids) < 20 {
+		t.Fatalf("%d processes of ten guests", len(pids))
+	}
+	await(t, "the guests to stand still", func() bool { return !anyRuns(t, pids) })
+	before := processorTicks(t, pids)
+	hold := time.NewTimer(time.Second)
+	<-hold.C // the time over which is measured
+	if used := processorTicks(t, pids) - before; used > 0 {
+		t.Errorf("ten idle guests used %d ticks of 10 ms in a second; want 0", used)
+	}
+}
+
+// guestProcesses returns the processes of guests below data, their children included.
+func guestProcesses(t *testing.T, data string) []int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	parents := map[int][]int{}
+	var todo, found []int
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if fields := statFields(pid); fields != nil {
+			parent, _ := strconv.Atoi(fields[1])
+			parents[parent] = append(parents[parent], pid)
+		}
+		command, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "cmdline"))
+		if strings.HasPrefix(string(command), "runsc") && strings.Contains(string(command), data) {
+			todo = append(todo, pid)
+		}
+	}
+	for len(todo) > 0 {
+		pid := todo[0]
+		todo = append(todo[1:], parents[pid]...)
+		found = append(found, pid)
+	}
+	return found
+}
+
+// statFields returns the fields of /proc/PID/stat from the state on, nil when it is gone.
+func statFields(pid int) []string {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil
+	}
+	_, rest, _ := strings.Cut(string(data), ") ")
+	return strings.Fields(rest)
+}
+
+func anyRuns(t *testing.T, pids []int) bool {
+	t.Helper()
+	for _, pid := range pids {
+		tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+		for _, task := range tasks {
+			data, err := os.ReadFile(task)
+			if _, rest, found := strings.Cut(string(data), ") "); err == nil && found && rest[0] == 'R' {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func processorTicks(t *testing.T, pids []int) int {
+	t.Helper()
+	total := 0
+	for _, pid := range pids {
+		if fields := statFields(pid); len(fields) > 12 {
+			user, _ := strconv.Atoi(fields[11])
+			system, _ := strconv.Atoi(fields[12])
+			total += user + system
+		}
+	}
+	return total
+}
+
+// A start that fails is tried again, and counted.
+func TestStartIsTriedAgain(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	wrapper := filepath.Join(t.TempDir(), "runsc")
+	script := "#!/bin/bash\nif mkdir '" + wrapper + ".once' 2>/dev/null; then echo no luck >&2; exit 1; fi\nexec -a runsc '" + s.Config.Runsc + "' \"$@\"\n"
+	if err := os.WriteFile(wrapper, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.Config.Runsc = wrapper
+	h := s.Open(t)
+	if got := value(t, s.Kernel(t, h, 0), "6 * 7"); got != "42" {
+		t.Errorf("value %s; want 42", got)
+	}
+	if stats := h.Stats(); stats.Failed != 1 || stats.Started != 1 {
+		t.Errorf("stats %+v; want one failed and one started", stats)
+	}
+}
+
+// RUN-02: what cannot work is told promptly, and leaves nothing.
+func TestStartThatCannotWork(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	s.Config.Runsc = "/does/not/exist"
+	if _, err := sandbox.Open(t.Context(), s.Config); !isUnsupported(err) {
+		t.Errorf("Open without runsc = %v; want unsupported", err)
+	}
+	s = guesttest.NewSetup(t)
+	s.Config.Interpreter = t.TempDir()
+	h := s.Open(t)
+	if _, err := h.Take(t.Context()); !isUnsupported(err) {
+		t.Errorf("Take without an interpreter = %v; want unsupported", err)
+	}
+	if left := guestProcesses(t, s.Config.Data); len(left) != 0 {
+		t.Errorf("processes are left: %v", left)
+	}
+}
+
+func isUnsupported(err error) bool {
+	kind, _ := fault.Shown(err)
+	return kind == fault.Unsupported
+}
+
+// A broken image is given up; guests are started instead.
+func TestBrokenImage(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	s.Config.Pool = 1
+	first := s.Open(t)
+	await(t, "the image", func() bool { return first.Stats().Pooled == 1 })
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	images, err := filepath.Glob(filepath.Join(s.Config.Data, "images", "*", "*.img"))
+	if err != nil || len(images) == 0 {
+		t.Fatalf("images %v, %v", images, err)
+	}
+	for _, name := range images {
+		if err := os.WriteFile(name, []byte("rubbish"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.Config.Pool = 0
+	if got := value(t, s.Kernel(t, s.Open(t), 0), "6 * 7"); got != "42" {
+		t.Errorf("value %s; want 42", got)
+	}
+}
+
+// RUN-03: a sick guest costs its run a bounded time, and no other guest anything.
+func TestSickGuest(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	h := s.Open(t)
+	healthy, sick := s.Kernel(t, h, 0), s.Kernel(t, h, time.Second)
+	value(t, sick, "import os")
+	ended := make(chan *kernel.Result, 1)
+	started := make(chan struct{}, 8)
+	go func() {
+		r, err := sick.Run(t.Context(), kernel.Request{
+			Candidates: []kernel.Candidate{{Code: "print('begun', flush=True)\nwhile True: pass"}},
+			Output:     func(_, _ []byte) { started <- struct{}{} },
+		})
+		if err != nil {
+			t.Errorf("run: %v", err)
+		}
+		ended <- r
+	}()
+	<-started
+	stopSandboxes(t, s.Config.Data, "STOP")
+	if got := value(t, s.Kernel(t, h, 0), "6 * 7"); got != "42" {
+		t.Errorf("a new guest beside the sick one: %s", got)
+	}
+	r := <-ended
+	if r == nil || !r.Lost || r.Status != kernel.TimedOut || !strings.Contains(r.Stdout.Text(100), "begun") {
+		t.Errorf("the sick guest's run: %+v; want lost at the time limit, with its output", r)
+	}
+	stopSandboxes(t, s.Config.Data, "CONT")
+	if got := value(t, healthy, "6 * 7"); got != "42" {
+		t.Errorf("a healthy guest beside the sick one: %s", got)
+	}
+}
+
+// stopSandboxes signals gVisor's processes that exist now.
+func stopSandboxes(t *testing.T, data, signal string) {
+	t.Helper()
+	for _, pid := range guestProcesses(t, data) {
+		if command, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err == nil && strings.HasPrefix(string(command), "runsc-sandbox") {
+			if err := exec.CommandContext(t.Context(), "kill", "-"+signal, strconv.Itoa(pid)).Run(); err != nil {
+				t.Logf("kill -%s %d: %v", signal, pid, err) // it has ended
+			}
+		}
+	}
+}
+
+// TestHostThatIsKilled is the host of the tests below, in a process of its own.
+func TestHostThatIsKilled(t *testing.T) {
+	data := os.Getenv(hostVariable)
+	if data == "" {
+		t.Skip("runs only as a process of other tests")
+	}
+	s := guesttest.NewSetup(t)
+	s.Config.Data, s.Config.Pool = data, 1
+	if os.Getenv(hostVariable+"_KEEPER") != "" {
+		s.Config.Keeper, s.Config.Rescue = []string{s.Config.Runsc}, time.Second
+	}
+	h, err := sandbox.Open(context.Background(), s.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Take(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "a full pool", func() bool { return h.Stats().Pooled == 1 })
+	fmt.Println("ready")
+	select {} // until killed
+}
+
+// startHost starts such a process and returns when it has guests.
+func startHost(t *testing.T, data string, keeper bool) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestHostThatIsKilled$", "-test.v")
+	cmd.Env = append(os.Environ(), hostVariable+"="+data)
+	if keeper {
+		cmd.Env = append(cmd.Env, hostVariable+"_KEEPER=1")
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	buffer := make([]byte, 4096)
+	for !strings.Contains(said.String(), "ready\n") {
+		n, err := out.Read(buffer)
+		said.Write(buffer[:n])
+		if err != nil {
+			t.Fatalf("the host ended: %v\n%s", err, said.String())
+		}
+	}
+	return cmd
+}
+
+func kill9(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // says that it was killed
+}
+
+func TestKeeperRemovesTheGuestsOfAKilledHost(t *testing.T) {
+	guesttest.Binary(t)
+	data := t.TempDir()
+	host := startHost(t, data, true)
+	if len(guestProcesses(t, data)) == 0 {
+		t.Fatal("the host has no guests")
+	}
+	kill9(t, host)
+	await(t, "the keeper to remove the guests", func() bool { return len(guestProcesses(t, data)) == 0 && isEmpty(t, data+"/run") })
+}
+
+func TestNextHostRemovesTheGuestsOfAKilledHost(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	dead, living := startHost(t, s.Config.Data, false), startHost(t, s.Config.Data, false)
+	before := len(guestProcesses(t, s.Config.Data))
+	kill9(t, dead)
+	s.Config.Pool = 0
+	s.Open(t)
+	if after := len(guestProcesses(t, s.Config.Data)); after == 0 || after >= before {
+		t.Errorf("%d processes before, %d after; want those of the living host alone", before, after)
+	}
+	kill9(t, living)
+	if err := sandbox.RemoveDead(s.Config.Data); err != nil {
+		t.Fatal(err)
+	}
+	if left := guestProcesses(t, s.Config.Data); len(left) != 0 {
+		t.Errorf("processes are left: %v", left)
+	}
+}
+
+func isEmpty(t *testing.T, dir string) bool {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	return err == nil && len(entries) == 0
+}
