@@ -60,7 +60,7 @@ const (
 // package guest, and key names the version of them and of the interpreter.
 func Program(dir, key string, limits sandbox.Limits) sandbox.Program {
 	options, _ := json.Marshal(map[string]any{ // strings and numbers: cannot fail
-		"work": "/work", "value_bytes": valueBytes, "image_bytes": imageBytes, "images": imagesPerRun,
+		"work": "/work", "alone": true, "value_bytes": valueBytes, "image_bytes": imageBytes, "images": imagesPerRun,
 		"memory_limit": limits.MemoryBytes, "files_limit": limits.WorkFiles,
 	})
 	token := tokenOf(key)

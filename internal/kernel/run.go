@@ -37,8 +37,9 @@ const (
 const (
 	// interruptGrace is what interrupted code has to come to an end.
 	interruptGrace = 2 * time.Second
-	// killGrace is what the guest has to tell of a killed interpreter.
-	killGrace = 3 * time.Second
+	// killGrace is what the guest has to tell of a killed interpreter, with a
+	// list of 10,000 files.
+	killGrace = 10 * time.Second
 	// memoryEvery is how often a guest's memory is looked at during a run.
 	memoryEvery = 25 * time.Millisecond
 	// memoryGrace is what code has to get below the memory limit once it got a MemoryError.
@@ -271,8 +272,8 @@ func (r *run) done(m *message) {
 	if r.why != "" && r.why != Memory {
 		res.Status = r.why
 	}
-	if res.Error != nil && res.Error.Type == "MemoryError" && r.why == Memory {
-		res.Status = Memory
+	if res.Error != nil && res.Error.Type == "MemoryError" && (r.why == Memory || r.reached) {
+		res.Status = Memory // also when the exception itself has freed the memory by now
 	}
 }
 

@@ -10,20 +10,13 @@ def serve(token: str, root: str, limit: int, status: int, reason: str) -> None:
     work = workfiles.Work(root, limit)
     host.send({"op": "died", "status": status, "reason": reason, "files": work.listing()})
     while True:
-        header, body = host.receive()
-        if not answer(host, work, header, body):
+        header, _ = host.receive()
+        if not answer(host, work, header):
             return
 
 
-def answer(host: channel.Channel, work: workfiles.Work, header: dict, body: bytes) -> bool:
-    """Answer a `get` or `put`; return False for any other message."""
-    op = header["op"]
-    if op == "get":
+def answer(host: channel.Channel, work: workfiles.Work, header: dict) -> bool:
+    """Answer a `get`; return False when the host wants another kernel."""
+    if header["op"] == "get":
         work.get(host, header["id"], header["paths"], header["limit"])
-    elif op == "put":
-        error = work.put(header["path"].encode("latin-1"), body, header["first"], header["last"])
-        if header["last"] or error:
-            host.send({"op": "put", "id": header["id"], "error": error})
-    else:
-        return op != "start"
-    return True
+    return header["op"] != "start"

@@ -68,7 +68,7 @@ class Figures:
             self._pictures.note(f"open figures could not be shown: {full_class_name(type(error))}: {line(str(error))}")
 
     def offer(self, value: object) -> bool:
-        """Send value if it is a figure; report whether it is one, or made of nothing but artists of one. May raise anything."""
+        """Send value if it is a figure; report whether it is one, or nothing but artists. May raise anything."""
         if "matplotlib.artist" not in MODULES:
             return False
         figure = MODULES.get("matplotlib.figure")
@@ -131,7 +131,8 @@ class Figures:
 
     def _is_artists(self, value: object) -> bool:
         """Report whether value is what a plot call returns and nobody reads: artists, in lists, tuples or arrays."""
-        artist, container = MODULES["matplotlib.artist"].Artist, getattr(MODULES.get("matplotlib.container"), "Container", ())
+        artist = MODULES["matplotlib.artist"].Artist
+        container = getattr(MODULES.get("matplotlib.container"), "Container", ())
         array = getattr(MODULES.get("numpy"), "ndarray", ())
         todo, seen = [value], 0
         while todo:

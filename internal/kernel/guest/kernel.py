@@ -12,6 +12,7 @@ from pristine import BUILTINS as __builtins__  # isort: skip
 import gc
 import posix
 import sys
+import time
 from errno import EBADF, ECONNRESET, EINVAL, ENOTCONN, ENOTSOCK, EPIPE
 
 import pristine
@@ -31,18 +32,22 @@ from tracebacks import Tracebacks
 from workers import Workers
 from workfiles import Work
 
-_exit, _getpid = posix._exit, posix.getpid
+_exit, _getpid, _sleep = posix._exit, posix.getpid, time.sleep
 _register_at_fork, _close, _set_inheritable = posix.register_at_fork, posix.close, posix.set_inheritable
 _VERSION = sys.version.partition(" ")[0]
 
-#: Exit statuses of this process: the host has gone; the channel is unusable.
+#: How often (seconds), and how many times, a host that has gone is looked for: a guest may
+#: be checkpointed and restored meanwhile, with another host at the other end.
+_HOST_SECONDS, _HOST_TRIES = 0.5, 240
+_HOST_ERRORS = frozenset((ECONNRESET, ENOTCONN, EPIPE))
+#: Exit statuses of this process: the host has not come back; the chat has closed the channel.
 _HOST_GONE, _CHANNEL_LOST = 0, 71
+_CHANNEL_ERRORS = frozenset((EBADF, EINVAL, ENOTSOCK))
 _STRUCK = {
     "type": "InterruptedError",
     "message": "an alarm or a thread that the code had set up raised an exception after its end; the value is lost",
     "traceback": "",
 }
-_CHANNEL_ERRORS = frozenset((EBADF, ECONNRESET, EINVAL, ENOTCONN, ENOTSOCK, EPIPE))
 
 
 def serve(fd: int, token: str, options: dict) -> None:
@@ -65,6 +70,8 @@ class Kernel:
         _set_inheritable(fd, False)
         self._fd, self._pid, self._forked = fd, _getpid(), False
         self._limit = options.get("value_bytes", 65_536)
+        self._tries = 0  # how often the host was not there
+        self._put_error = ""  # of the upload under way
         self._unanswered = 0  # the number of a run that has no `done` yet
         self._channel = Channel(fd, token)
         self._interrupts = Interrupts(options)
@@ -115,12 +122,10 @@ class Kernel:
             self._answer(self._outcome(self._unanswered, "error") | {"error": _STRUCK})
         try:
             header, body = self._channel.receive()
-        except EOFError:
-            _exit(_HOST_GONE)
-        except OSError as error:
-            if error.errno in _CHANNEL_ERRORS:
-                _exit(_CHANNEL_LOST)
-            raise
+        except (EOFError, OSError) as error:
+            self._without_host(error)
+            return
+        self._tries = 0
         answer = self._answers.get(header.get("op"))
         if answer is not None:
             answer(header, body)
@@ -139,9 +144,12 @@ class Kernel:
         self._work.get(self._channel, header["id"], header["paths"], header["limit"])
 
     def _put(self, header: dict, body: bytes) -> None:
-        error = self._work.put(header["path"].encode("latin-1"), body, header["first"], header["last"])
-        if header["last"] or error:
-            self._channel.send({"op": "put", "id": header["id"], "error": error})
+        if header["first"]:
+            self._put_error = ""
+        if not self._put_error:
+            self._put_error = self._work.put(header["path"].encode("latin-1"), body, header["first"], header["last"])
+        if header["last"]:
+            self._channel.send({"op": "put", "id": header["id"], "error": self._put_error})
 
     def _run(self, header: dict, body: bytes) -> None:
         n = self._unanswered = header["n"]
@@ -166,10 +174,19 @@ class Kernel:
                 self._channel.send({"op": "late", "stream": stream}, text.encode("utf-8", "backslashreplace"))
             self._channel.send(done)
         except OSError as error:
+            self._without_host(error)
+        self._unanswered = 0
+
+    def _without_host(self, error: OSError | EOFError) -> None:
+        """Wait a little for a host that has gone, and end where none can come. Raises what is not of the channel."""
+        if isinstance(error, OSError) and error.errno not in _HOST_ERRORS:
             if error.errno in _CHANNEL_ERRORS:
                 _exit(_CHANNEL_LOST)
-            raise
-        self._unanswered = 0
+            raise error
+        self._tries += 1
+        if self._tries > _HOST_TRIES:
+            _exit(_HOST_GONE)
+        _sleep(_HOST_SECONDS)
 
     @staticmethod
     def _outcome(n: int, status: str) -> dict:

@@ -44,7 +44,10 @@ class Finder:
                 _attach(hook, MODULES[name])
 
     def library(self, name: str):
-        """Import and return a module of the standard library. Raises ImportError if the chat has put another in its place."""
+        """Import and return a module of the standard library.
+
+        Raises ImportError if the chat has put another in its place.
+        """
         self.install()
         self._inside = _identity()
         try:

@@ -122,7 +122,8 @@ class Pictures:
             scale = min(scale, small.size[0] / whole[0]) * min(0.7, (self.most_bytes / len(data)) ** 0.5)
         if small.size != whole:
             self.note(
-                f"a picture of {whole[0]}×{whole[1]} pixels is shown as {small.size[0]}×{small.size[1]}: it is too large"
+                f"a picture of {whole[0]}×{whole[1]} pixels is too large"
+                f" and is shown as {small.size[0]}×{small.size[1]}"
             )
         self.send(data, "pil")
 

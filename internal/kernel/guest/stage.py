@@ -124,6 +124,6 @@ class Stage:
 
 
 def _spare(number: int, fd: int) -> int:
-    """Return a copy of a standard descriptor, next to the channel fd: code that closes all low descriptors misses it."""
+    """Return a copy of a standard descriptor, next to the channel fd, where code that closes the low ones misses it."""
     target = fd - 1 - number
     return _dup2(number, target, False) if target > 10 else _dup(number)

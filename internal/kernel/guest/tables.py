@@ -1,4 +1,4 @@
-"""pandas tables as text and as Markdown: a preview of 60 rows and 20 columns with the shape, however large the table."""
+"""pandas tables as text and as Markdown: a preview of 60 rows and 20 columns with the shape, however large they are."""
 
 from pristine import BUILTINS as __builtins__  # isort: skip
 
@@ -69,7 +69,7 @@ class Tables:
         header = ["" if level.name is None else _plain(level.name) for level in levels]
         header += [_label(name) for name in frame.columns.tolist()]
         longest = max((cell.length for column in body for cell in column), default=0)
-        grid = [[cell.text for cell in row] for row in zip(*body)]
+        grid = [[cell.text for cell in row] for row in zip(*body, strict=True)]
         if cut_columns:
             at = len(levels) + _COLUMNS // 2
             for row in (header, *grid):

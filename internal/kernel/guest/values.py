@@ -107,26 +107,27 @@ class Values:
         return text if type(value) is bytes else f"bytearray({text})"
 
     def _list(self, value: list, state: "_State") -> str:
-        return self._items(value, len(value), value[:_ITEMS], "[", "]", state)
+        return self._items(value, value[:_ITEMS], "[]", state)
 
     def _tuple(self, value: tuple, state: "_State") -> str:
-        close = ",)" if len(value) == 1 else ")"
-        return self._items(value, len(value), value[:_ITEMS], "(", close, state)
+        text = self._items(value, value[:_ITEMS], "()", state)
+        return text[:-1] + ",)" if len(value) == 1 else text
 
     def _set(self, value: set | frozenset, state: "_State") -> str:
         if not value:
             return repr(value)
-        text = self._items(value, len(value), list(islice(value, _ITEMS)), "{", "}", state)
+        text = self._items(value, list(islice(value, _ITEMS)), "{}", state)
         return text if type(value) is set else f"frozenset({text})"
 
     def _dict(self, value: dict, state: "_State") -> str:
-        return self._items(value, len(value), list(islice(value.items(), _ITEMS)), "{", "}", state)
+        return self._items(value, list(islice(value.items(), _ITEMS)), "{}", state)
 
-    def _items(self, whole, size: int, items, opening: str, closing: str, state: "_State") -> str:
-        """Return the text of a container of `size` elements, of which `items` are the first."""
+    def _items(self, whole, items, brackets: str, state: "_State") -> str:
+        """Return the text of a container, of which `items` are the first elements."""
         if id(whole) in state.open or len(state.open) >= _DEPTH:
-            return f"{opening}...{closing}"
+            return f"{brackets[0]}...{brackets[1]}"
         state.open.add(id(whole))
+        size = len(whole)
         parts: list[str] = []
         pairs = type(whole) is dict
         for item in items:
@@ -139,7 +140,7 @@ class Values:
         state.open.discard(id(whole))
         if len(parts) < size:
             parts.append(f"… {size - len(parts):,} more")
-        return f"{opening}{', '.join(parts)}{closing}"
+        return f"{brackets[0]}{', '.join(parts)}{brackets[1]}"
 
 
 class _State:

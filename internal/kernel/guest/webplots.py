@@ -59,7 +59,9 @@ class WebPlots:
             chart.save(name, format="html", inline=True)
         except (ImportError, ValueError):  # without the package vl-convert-python it cannot be put into the file
             chart.save(name, format="html")
-            self._pictures.note(f"the chart is in the file {name}: the browser that opens it loads Vega from the network")
+            self._pictures.note(
+                f"the chart is in the file {name}: the browser that opens it loads Vega from the network"
+            )
             return
         self._pictures.note(f"the chart is in the file {name}: open it in a browser")
 

@@ -45,7 +45,9 @@ class Workers:
             """What is given to code that asks for another method."""
 
             def _check_available(self) -> None:
-                pictures.note("multiprocessing starts workers by fork here: only so they know the functions of this chat")
+                pictures.note(
+                    "multiprocessing starts workers by fork here: only so they know the functions of this chat"
+                )
 
         fork = context._concrete_contexts["fork"]
         context._concrete_contexts.update(spawn=Forked(), forkserver=Forked())
@@ -117,21 +119,36 @@ class Workers:
         return [pid for pid in found if pid != keeper]
 
     def _reap(self) -> None:
-        """Forget ended children that no object of the chat will ever ask for, once there are many."""
+        """Collect ended children once there are many: each counts as a process until its status is taken.
+
+        What an object of the chat will ask for is taken through that object.
+        """
         subprocess = MODULES.get("subprocess")
         if subprocess is not None:
             subprocess._cleanup()
         children = _children(_getpid())
         if len(children) <= _ZOMBIES:
             return
-        known = {process.pid for process in getattr(MODULES.get("multiprocessing.process"), "_children", ())}
+        processes = MODULES.get("multiprocessing.process")
+        if processes is not None:
+            processes._cleanup()
         if subprocess is not None:
             import gc
 
-            known |= {item.pid for item in gc.get_objects() if isinstance(item, subprocess.Popen)}
-        for pid in children:
+            for item in gc.get_objects():
+                if type(item) is subprocess.Popen:
+                    item.poll()
+        known = {process.pid for process in getattr(processes, "_children", ())}
+        for pid in _children(_getpid()):
             if pid not in known:
-                _waitpid(pid, _WNOHANG)
+                _collect(pid)
+
+
+def _collect(pid: int) -> None:
+    try:
+        _waitpid(pid, _WNOHANG)
+    except ChildProcessError:  # collected meanwhile
+        pass
 
 
 def _keeper() -> int | None:
