@@ -29,8 +29,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"runpython/internal/chat"
-	"runpython/internal/config"
 	"runpython/internal/cli/console"
+	"runpython/internal/config"
 )
 
 // A Program is what the commands run. Every field must be set.
@@ -43,13 +43,20 @@ type Program struct {
 
 	// Doctor examines the machine and returns every check, in the order to show
 	// them. An error means that it could not examine, not that it found something.
-	Doctor func(context.Context, config.Config, *slog.Logger) ([]Check, error)
+	Doctor func(context.Context, config.Config) ([]Check, error)
 }
 
 // An App is the program while it runs.
 type App interface {
-	// Chat returns what runs turns.
-	Chat() chat.Chatter
+	// Turn runs one turn. Code that fails, a limit, an unknown chat and a message
+	// without code are replies with IsError, also a run that the end of ctx has stopped;
+	// any other error is a fault or ours.
+	Turn(ctx context.Context, r chat.Request) (*chat.Reply, error)
+	// OpenFile returns the content that a file's URI names, which the caller closes.
+	OpenFile(ctx context.Context, owner, uri string) (chat.File, io.ReadCloser, error)
+	// PutFile writes a file into /work of a chat and returns its id; chatID "" begins one.
+	PutFile(ctx context.Context, owner, chatID, path string, r io.Reader) (id string, err error)
+
 	// Serve serves MCP over HTTP until ctx ends, and then returns nil. It calls ready
 	// once, when the first request can come, with the URL of the endpoint and that of
 	// the admin listener, "" when there is none.
@@ -57,8 +64,9 @@ type App interface {
 	// ServeStdio serves MCP over in and out until in ends or ctx does, and then
 	// returns nil.
 	ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error
-	// Close ends everything, guests too, before ctx ends.
-	Close(ctx context.Context) error
+
+	// Close ends everything, guests too, within a bounded time.
+	Close() error
 }
 
 // Streams are what a command reads, writes and finds in its environment.
@@ -66,14 +74,14 @@ type Streams struct {
 	In  io.Reader // an *os.File that is a terminal is treated as such, also Out and Err
 	Out io.Writer
 	Err io.Writer
-	Env config.Lookup
+	Env config.Lookup // nil: the environment of the process
 }
 
 // Main runs the command that args name, without the name of the program, and returns
 // the status to exit with. It handles SIGINT, SIGTERM and SIGHUP while it runs.
 func Main(ctx context.Context, program Program, args []string, streams Streams) int {
 	c := newCommand(program, streams)
-	root := c.root()
+	root := c.root() //nolint:contextcheck // cobra hands ctx to the command that runs
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	return c.exit(err)
@@ -90,6 +98,9 @@ type command struct {
 }
 
 func newCommand(program Program, streams Streams) *command {
+	if streams.Env == nil {
+		streams.Env = config.Environment
+	}
 	c := &command{
 		program: program.complete(),
 		Streams: streams,
@@ -172,8 +183,7 @@ func (c *command) logger(cfg config.Config) *slog.Logger {
 	return slog.New(slog.NewTextHandler(c.status, options))
 }
 
-// with opens the program, lets use use it and closes it. Closing is not cut short by
-// the signal that ended use.
+// with opens the program, lets use use it and closes it.
 func (c *command) with(ctx context.Context, cfg config.Config, use func(App) error) error {
 	if err := CheckBuild(cfg); err != nil {
 		return err
@@ -183,10 +193,8 @@ func (c *command) with(ctx context.Context, cfg config.Config, use func(App) err
 		return err
 	}
 	err = use(app)
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
-	defer cancel()
-	closing := app.Close(end)
-	if _, said := err.(errSaid); said && closing != nil { //nolint:errorlint // only when nothing is joined to it
+	closing := app.Close()
+	if _, said := err.(saidError); said && closing != nil { //nolint:errorlint // only when nothing is joined to it
 		c.say("end the program: " + closing.Error())
 		return err
 	}

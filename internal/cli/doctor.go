@@ -46,7 +46,7 @@ func (c *command) doctor(ctx context.Context, cfg config.Config, _ []string) err
 	ctx, stop := interruptible(ctx)
 	defer stop()
 	c.status.Start("examining")
-	found, err := c.program.Doctor(ctx, cfg, c.logger(cfg))
+	found, err := c.program.Doctor(ctx, cfg)
 	c.status.Stop()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -63,7 +63,7 @@ func (c *command) doctor(ctx context.Context, cfg config.Config, _ []string) err
 		return err
 	}
 	if count[StatusFail] > 0 {
-		return errSaid{ExitMachine}
+		return saidError{ExitMachine}
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"os/signal"
 	"slices"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -36,33 +35,30 @@ const exitCodes = `Exit codes:
   130  interrupted before it was done
 `
 
-// closeTime bounds the orderly end of the program.
-const closeTime = 30 * time.Second
-
-// errSaid ends a command with a code when everything has been said already.
-type errSaid struct{ code int }
+// saidError ends a command with a code when everything has been said already.
+type saidError struct{ code int }
 
 // Error is seen only if the code is lost, which would be a mistake.
-func (e errSaid) Error() string { return fmt.Sprintf("exit with code %d", e.code) }
+func (e saidError) Error() string { return fmt.Sprintf("exit with code %d", e.code) }
 
-// errUsage is a wrong call.
-type errUsage string
+// usageError is a wrong call.
+type usageError string
 
 // Error says what is wrong.
-func (e errUsage) Error() string { return string(e) }
+func (e usageError) Error() string { return string(e) }
 
-func usagef(format string, args ...any) error { return errUsage(fmt.Sprintf(format, args...)) }
+func usagef(format string, args ...any) error { return usageError(fmt.Sprintf(format, args...)) }
 
-// interruption is why a command ended that was told to.
-type interruption struct{ signal os.Signal }
+// interruptError is why a command ended that was told to.
+type interruptError struct{ signal os.Signal }
 
 // Error names the signal.
-func (i interruption) Error() string { return "interrupted by " + i.signal.String() }
+func (i interruptError) Error() string { return "interrupted by " + i.signal.String() }
 
 // exit says what err is on standard error and returns the exit code.
 func (c *command) exit(err error) int {
 	code := c.code(err)
-	if _, said := err.(errSaid); said || err == nil { //nolint:errorlint // what is joined to it was not said
+	if _, said := err.(saidError); said || err == nil { //nolint:errorlint // what is joined to it was not said
 		return code
 	}
 	if code == ExitInterrupted {
@@ -81,13 +77,13 @@ func (c *command) code(err error) int {
 	if err == nil {
 		return ExitOK
 	}
-	if said, ok := errors.AsType[errSaid](err); ok {
+	if said, ok := errors.AsType[saidError](err); ok {
 		return said.code
 	}
-	if _, ok := errors.AsType[interruption](err); ok || errors.Is(err, context.Canceled) {
+	if _, ok := errors.AsType[interruptError](err); ok || errors.Is(err, context.Canceled) {
 		return ExitInterrupted
 	}
-	_, usage := errors.AsType[errUsage](err)
+	_, usage := errors.AsType[usageError](err)
 	_, setting := errors.AsType[*config.Error](err)
 	if usage || setting || !c.runs {
 		return ExitUsage
@@ -117,7 +113,7 @@ func (c *command) wrongFlag(cmd *cobra.Command, err error) error {
 		cmd.Flags().VisitAll(collect)
 		text += config.Suggest(unknown.GetSpecifiedName(), known)
 	}
-	return errUsage(text)
+	return usageError(text)
 }
 
 // interruptible returns a context that ends with the first SIGINT, SIGTERM or
@@ -127,7 +123,7 @@ func interruptible(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // endedBy returns a context that ends with the first of some signals, with an
-// interruption as its cause. After that the signals do what they do by default. One
+// interruptError as its cause. After that the signals do what they do by default. One
 // that is ignored, as under nohup, stays so. The caller must call stop.
 func endedBy(parent context.Context, signals ...os.Signal) (ctx context.Context, stop context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
@@ -141,7 +137,7 @@ func endedBy(parent context.Context, signals ...os.Signal) (ctx context.Context,
 		defer signal.Stop(arrived)
 		select {
 		case s := <-arrived:
-			cancel(interruption{s})
+			cancel(interruptError{s})
 		case <-ctx.Done():
 		}
 	}()

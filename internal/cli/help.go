@@ -16,6 +16,11 @@ given with --config. Defaults come first, then the file, the environment and the
 
 // help prints what a command is and takes.
 func (c *command) help(cmd *cobra.Command, _ []string) {
+	for _, flag := range []string{"help", "version"} { // described below, without their forms
+		if f := cmd.Flags().Lookup(flag); f != nil {
+			f.Hidden = true
+		}
+	}
 	width := 100
 	if f, ok := console.Terminal(c.Out); ok {
 		width, _ = console.Size(f)
@@ -37,9 +42,14 @@ func (c *command) help(cmd *cobra.Command, _ []string) {
 			}
 		}
 	}
-	if flags := cmd.LocalNonPersistentFlags(); flags.HasAvailableFlags() {
-		fmt.Fprintf(&b, "\nFlags:\n%s", flags.FlagUsagesWrapped(width))
+	b.WriteString("\nFlags:\n")
+	b.WriteString("  -h, --help     show this\n")
+	if !cmd.HasParent() {
+		b.WriteString("  -v, --version  print the version of the program\n")
 	}
+	flags := cmd.LocalNonPersistentFlags()
+	flags.SortFlags = false
+	b.WriteString(flags.FlagUsagesWrapped(width))
 	if flags := cmd.Root().PersistentFlags(); flags.HasAvailableFlags() {
 		fmt.Fprintf(&b, "\nFlags of all commands:\n%s", flags.FlagUsagesWrapped(width))
 	}
@@ -49,7 +59,7 @@ func (c *command) help(cmd *cobra.Command, _ []string) {
 
 func usageLine(cmd *cobra.Command) string {
 	if cmd.HasAvailableSubCommands() {
-		return cmd.CommandPath() + " COMMAND [FLAGS]"
+		return cmd.CommandPath() + " COMMAND [flags]"
 	}
 	return cmd.UseLine()
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
 )
 
 // Versions are what the binary is made of. Main fills in what is empty from what the
@@ -31,7 +30,7 @@ const unknown = "unknown"
 func (p Program) complete() Program {
 	v := &p.Versions
 	if info, ok := debug.ReadBuildInfo(); ok {
-		v.Program = or(v.Program, strings.TrimPrefix(info.Main.Version, "v"))
+		v.Program = or(v.Program, strings.Trim(strings.TrimPrefix(info.Main.Version, "v"), "()")) // "(devel)"
 		for _, m := range info.Deps {
 			switch m.Path {
 			case moduleGVisor:
@@ -75,4 +74,3 @@ func (c *command) versionCommand() *cobra.Command {
 	}
 	return cmd
 }
-

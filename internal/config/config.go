@@ -21,6 +21,7 @@ package config
 
 import (
 	"log/slog"
+	"os"
 	"path/filepath"
 	"runtime"
 	"time"
@@ -70,6 +71,11 @@ const AuthNone = "none"
 // Lookup returns the value of an environment variable and whether it is set,
 // as [os.LookupEnv] does. An empty variable counts as unset.
 type Lookup func(name string) (string, bool)
+
+// Environment is the Lookup of the process.
+func Environment(name string) (string, bool) {
+	return os.LookupEnv(name) //nolint:forbidigo // this is the place where it is read
+}
 
 // Default returns the settings of a program that was told nothing. The data
 // directory is the user's: $XDG_DATA_HOME/runpython or ~/.local/share/runpython.

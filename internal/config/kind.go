@@ -32,13 +32,13 @@ const (
 	tagBool   = "!!bool"
 )
 
-// A refused is why a text is not a value.
-type refused string
+// A refusedError is why a text is not a value.
+type refusedError string
 
 // Error returns the reason.
-func (r refused) Error() string { return string(r) }
+func (r refusedError) Error() string { return string(r) }
 
-func refusal(format string, args ...any) error { return refused(fmt.Sprintf(format, args...)) }
+func refusal(format string, args ...any) error { return refusedError(fmt.Sprintf(format, args...)) }
 
 // maxTextBytes bounds every setting that is free text.
 const maxTextBytes = 4096

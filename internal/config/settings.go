@@ -58,11 +58,11 @@ func settings() []setting {
 			func(c *Config) *int { return &c.Pool }),
 		entry("runsc", executable(), "official runsc to use instead of the gVisor inside", nil,
 			func(c *Config) *string { return &c.Runsc }),
-		entry("host-tools", boolean(), "show guests the host's /bin and /usr/bin, read-only", nil,
+		entry("host-tools", boolean(), "show guests the host's /bin and /usr/bin, read-only; =false hides them", nil,
 			func(c *Config) *bool { return &c.HostTools }),
 		entry("log-format", choice(FormatText, FormatJSON), "form of the log on standard error", nil,
 			func(c *Config) *string { return &c.LogFormat }),
-		entry("log-level", level(), "least level that is logged; warn for chat and doctor unless it is set", nil,
+		entry("log-level", level(), "least level that is logged (chat and doctor: warn)", nil,
 			func(c *Config) *slog.Level { return &c.LogLevel }),
 
 		entry("listen", address(false), "address of the MCP endpoint; port 0 takes a free one", []string{serve},

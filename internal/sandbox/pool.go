@@ -33,7 +33,9 @@ func (h *Host) fill(ctx context.Context) {
 
 // fillOne adds one guest to the pool, and makes the image first if there is none.
 func (h *Host) fillOne(ctx context.Context) error {
-	if err := h.image.ensure(ctx); err != nil {
+	if err := h.image.ensure(ctx); ctx.Err() != nil {
+		return ctx.Err() //nolint:wrapcheck // only says that the host closes
+	} else if err != nil {
 		h.config.Log.Warn("no image for the pool; guests are started instead", "error", err)
 	}
 	s, err := h.start(ctx)

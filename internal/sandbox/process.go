@@ -16,18 +16,27 @@ import (
 // descendants returns the children of pid, their children and so on.
 func descendants(pid int) []int {
 	var all []int
+	for _, child := range children(pid) {
+		all = append(append(all, child), descendants(child)...)
+	}
+	return all
+}
+
+// children returns the children of all threads of pid.
+func children(pid int) []int {
+	var all []int
 	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {
 		return nil // it has ended
 	}
 	for _, task := range tasks {
-		children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, task.Name()))
+		list, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, task.Name()))
 		if err != nil {
 			continue // that thread has ended
 		}
-		for field := range strings.FieldsSeq(string(children)) {
+		for field := range strings.FieldsSeq(string(list)) {
 			if child, err := strconv.Atoi(field); err == nil {
-				all = append(append(all, child), descendants(child)...)
+				all = append(all, child)
 			}
 		}
 	}
@@ -144,7 +153,8 @@ func awaitEnd(pid int, limit time.Duration) error {
 		if err := syscall.Kill(pid, 0); errors.Is(err, syscall.ESRCH) {
 			return nil
 		}
-		if isZombie(pid) { // someone else's to reap, and nothing of it is left
+		if isZombie(pid) { // it has just ended, or it is someone else's to reap: nothing of it is left
+			reap(pid)
 			return nil
 		}
 		if time.Now().After(deadline) {
@@ -159,6 +169,45 @@ func awaitEnd(pid int, limit time.Duration) error {
 func reap(pid int) {
 	var status syscall.WaitStatus
 	_, _ = syscall.Wait4(pid, &status, syscall.WNOHANG, nil) // not our child: nothing to do
+}
+
+// reapSession takes the exit statuses of all children of ours in the session, and
+// waits for those that are ending. gVisor's process leads a session of its own;
+// when it is killed its children become ours.
+func reapSession(session int, limit time.Duration) error {
+	for deadline := time.Now().Add(limit); ; pause() {
+		left := 0
+		for _, pid := range children(os.Getpid()) {
+			if sessionOf(pid) == session {
+				reap(pid)
+				left++
+			}
+		}
+		if left == 0 {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%d processes of session %d do not end", left, session)
+		}
+	}
+}
+
+// sessionOf returns the session of a process, 0 when there is none.
+func sessionOf(pid int) int {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := bytes.Cut(stat, []byte(") "))
+	fields := bytes.Fields(rest) // state, parent, group, session
+	if len(fields) < 4 {
+		return 0
+	}
+	session, err := strconv.Atoi(string(fields[3]))
+	if err != nil {
+		return 0
+	}
+	return session
 }
 
 func isZombie(pid int) bool {

@@ -118,7 +118,7 @@ func (s *Sandbox) Close() error {
 	s.closed = true
 	s.kill()
 	s.mu.Unlock()
-	err := errors.Join(awaitEnd(s.pid, endDeadline), awaitEnd(s.gofer, endDeadline), s.host.forget(s))
+	err := errors.Join(awaitEnd(s.pid, endDeadline), awaitEnd(s.gofer, endDeadline), reapSession(s.pid, endDeadline), s.host.forget(s))
 	for _, f := range []*os.File{s.Channel, s.Stdout, s.Stderr} {
 		err = errors.Join(err, f.Close())
 	}

@@ -173,6 +173,37 @@ func processorTicks(t *testing.T, pids []int) int {
 	return total
 }
 
+// What a guest was made of becomes our children when it ends; none stays as a zombie.
+func TestNoZombieStays(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	h := s.Open(t)
+	for _, code := range []string{"1", "import os; os.fork() or os.pause()"} {
+		k := s.Kernel(t, h, time.Second)
+		if _, err := k.Run(t.Context(), kernel.Request{Candidates: []kernel.Candidate{{Code: code}}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := k.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lists, err := filepath.Glob("/proc/self/task/*/children")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, list := range lists {
+		data, err := os.ReadFile(list)
+		if err != nil {
+			continue // that thread has ended
+		}
+		for _, child := range strings.Fields(string(data)) {
+			pid, _ := strconv.Atoi(child)
+			if fields := statFields(pid); fields != nil && fields[0] == "Z" {
+				t.Errorf("process %s is a zombie: %v", child, fields[:5])
+			}
+		}
+	}
+}
+
 // A start that fails is tried again, and counted.
 func TestStartIsTriedAgain(t *testing.T) {
 	s := guesttest.NewSetup(t)

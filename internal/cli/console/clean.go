@@ -15,29 +15,28 @@ func Clean(text string) string {
 	if harmless(text) {
 		return text
 	}
-	var b strings.Builder
-	b.Grow(len(text))
+	b := make([]byte, 0, len(text))
 	line := 0 // where the current line begins in b
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRuneInString(text[i:])
 		switch {
 		case r == '\n':
-			b.WriteByte('\n')
-			line = b.Len()
+			b = append(b, '\n')
+			line = len(b)
 		case r == '\r':
 			if next := i + n; next < len(text) && text[next] != '\n' && text[next] != '\r' {
-				truncate(&b, line)
+				b = b[:line]
 			}
 		case r == '\x1b' && colour(text[i:]) > 0:
 			n = colour(text[i:])
 		case obeyed(r):
-			b.WriteString(escape(r))
+			b = append(b, escape(r)...)
 		default:
-			b.WriteRune(r)
+			b = utf8.AppendRune(b, r)
 		}
 		i += n
 	}
-	return b.String()
+	return string(b)
 }
 
 // harmless is the quick answer for most text: it may stay as it is.
@@ -82,11 +81,4 @@ func colour(text string) int {
 		}
 	}
 	return 0
-}
-
-// truncate cuts b to its first n bytes.
-func truncate(b *strings.Builder, n int) {
-	kept := b.String()[:n]
-	b.Reset()
-	b.WriteString(kept)
 }

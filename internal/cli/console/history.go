@@ -115,23 +115,20 @@ func memorable(entry string) bool {
 }
 
 // keep appends entry in memory unless it repeats the newest.
-func (h *History) keep(entry string) {
+func (h *History) keep(entry string) (kept bool) {
 	if n := len(h.entries); n > 0 && h.entries[n-1] == entry {
-		return
+		return false
 	}
 	if len(h.entries) == maxEntries {
 		h.entries = slices.Delete(h.entries, 0, 1)
 	}
 	h.entries = append(h.entries, entry)
+	return true
 }
 
 // Remember adds a message. An error means that it is in memory only.
 func (h *History) Remember(message string) error {
-	if !memorable(message) {
-		return nil
-	}
-	h.keep(message)
-	if h.path == "" {
+	if !memorable(message) || !h.keep(message) || h.path == "" {
 		return nil
 	}
 	if err := h.appendToFile(strconv.Quote(message) + "\n"); err != nil {

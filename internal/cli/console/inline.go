@@ -41,8 +41,6 @@ func (p *page) span(b *strings.Builder, n ast.Node, style string) {
 		if n.SoftLineBreak() || n.HardLineBreak() {
 			b.WriteByte('\n')
 		}
-	case *ast.String:
-		b.WriteString(p.styled(string(n.Value), style))
 	case *ast.CodeSpan:
 		p.code(b, n, style)
 	case *ast.Emphasis:
@@ -53,6 +51,21 @@ func (p *page) span(b *strings.Builder, n ast.Node, style string) {
 		}
 	case *east.Strikethrough:
 		p.marked(b, n, "~~", style, struck)
+	case *east.TaskCheckBox:
+		b.WriteString(map[bool]string{true: "[x] ", false: "[ ] "}[n.IsChecked])
+	case *ast.RawHTML:
+		for i := range n.Segments.Len() {
+			segment := n.Segments.At(i)
+			b.WriteString(p.styled(string(segment.Value(p.source)), style))
+		}
+	default:
+		p.reference(b, n, style)
+	}
+}
+
+// reference writes a link or an image, or the children of anything else.
+func (p *page) reference(b *strings.Builder, n ast.Node, style string) {
+	switch n := n.(type) {
 	case *ast.Link:
 		p.spans(b, n, style)
 		p.target(b, n, string(n.Destination))
@@ -62,13 +75,6 @@ func (p *page) span(b *strings.Builder, n ast.Node, style string) {
 		p.target(b, n, string(n.Destination))
 	case *ast.AutoLink:
 		b.WriteString(p.styled(string(n.Label(p.source)), underline+blue))
-	case *ast.RawHTML:
-		for i := range n.Segments.Len() {
-			segment := n.Segments.At(i)
-			b.WriteString(p.styled(string(segment.Value(p.source)), style))
-		}
-	case *east.TaskCheckBox:
-		b.WriteString(map[bool]string{true: "[x] ", false: "[ ] "}[n.IsChecked])
 	default:
 		p.spans(b, n, style)
 	}
@@ -135,5 +141,10 @@ func (p *page) styled(text, style string) string {
 func resolved(raw []byte) string {
 	raw = util.UnescapePunctuations(raw)
 	raw = util.ResolveEntityNames(util.ResolveNumericReferences(raw))
-	return strings.ReplaceAll(Clean(string(raw)), "\n", " ")
+	return Clean(strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\r' {
+			return ' '
+		}
+		return r
+	}, string(raw)))
 }

@@ -86,29 +86,43 @@ func (k *keys) next() bool {
 	case c == '\n' && wasCR: // the second half of a line end
 		k.take(1, "")
 	case c == '\r' || c == '\n':
-		k.ended, k.line = typed, 0
+		how := typed
 		if k.paste {
-			k.ended = pasted
+			how = pasted
 		}
-		k.take(1, "\r")
+		k.end(how, "\r")
 	case c == keyEscape:
-		k.cr = wasCR
 		return k.escape()
 	case c >= utf8.RuneSelf:
 		return k.character()
-	case k.paste && (c < ' ' && c != '\t' || c == keyDelete):
-		k.take(1, "")
-	case c == keyCtrlC: // to the end, delete to the beginning, Enter
-		k.ended, k.line = interrupted, 0
-		k.take(1, string([]byte{keyCtrlE, keyCtrlU, '\r'}))
-	case c == '\t' && !k.paste:
-		k.take(1, "    ")
-	case c >= ' ' || c == '\t' || bytes.IndexByte([]byte(editing), c) >= 0:
+	case c >= ' ' && c != keyDelete || c == '\t' && k.paste:
 		k.add(string(c))
+	case k.paste:
+		k.take(1, "")
+	default:
+		k.control(c)
+	}
+	return true
+}
+
+// control understands a control key.
+func (k *keys) control(c byte) {
+	switch {
+	case c == keyCtrlC: // to the end, delete to the beginning, Enter
+		k.end(interrupted, string([]byte{keyCtrlE, keyCtrlU, '\r'}))
+	case c == '\t':
+		k.take(1, "    ")
+	case c == keyDelete || bytes.IndexByte([]byte(editing), c) >= 0:
+		k.take(1, string(c))
 	default:
 		k.take(1, "")
 	}
-	return true
+}
+
+// end ends the line.
+func (k *keys) end(how ending, keys string) {
+	k.ended, k.line = how, 0
+	k.take(1, keys)
 }
 
 // add hands on a character of raw. Beyond the limit of a line it does not, so that

@@ -20,7 +20,7 @@ const (
 // A Status shows on a terminal that something is going on: a word, the time it
 // takes and the last lines of output. All that is erased when it stops, since the
 // whole output is then shown in its final form. Its methods may be called from
-// several goroutines; Start and Stop alternate.
+// several goroutines, but Start not again before Stop.
 type Status struct {
 	size func() (width, height int) // nil: nothing is ever drawn
 
@@ -50,8 +50,9 @@ func (s *Status) Start(step string) {
 	if s.size == nil {
 		return
 	}
-	s.stop = make(chan struct{})
-	s.ticker.Go(func() { s.tick(s.stop) })
+	stop := make(chan struct{})
+	s.stop = stop
+	s.ticker.Go(func() { s.tick(stop) })
 }
 
 // Step changes the word that is shown.
@@ -74,7 +75,7 @@ func (s *Status) Output(text string) {
 	}
 }
 
-// Stop erases what is shown and returns the newest output that Output took, for
+// Stop erases what is shown, if anything is, and returns the newest output that Output took, for
 // a run whose final form never comes.
 func (s *Status) Stop() (output string) {
 	s.mu.Lock()

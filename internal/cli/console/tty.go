@@ -86,8 +86,8 @@ func (t *tty) during(ctx context.Context) (done func() error, err error) {
 // Read reads keys. It returns the error of the context when that ends first.
 func (t *tty) Read(p []byte) (int, error) {
 	fds := []unix.PollFd{
-		{Fd: int32(t.file.Fd()), Events: unix.POLLIN}, //nolint:gosec // a descriptor is a small number
-		{Fd: int32(t.wake[0]), Events: unix.POLLIN},   //nolint:gosec // as above
+		{Fd: int32(t.file.Fd()), Events: unix.POLLIN},
+		{Fd: int32(t.wake[0]), Events: unix.POLLIN},
 	}
 	for {
 		if _, err := unix.Poll(fds, -1); err != nil && !errors.Is(err, unix.EINTR) {

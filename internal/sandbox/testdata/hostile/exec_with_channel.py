@@ -12,7 +12,7 @@ import os, socket
 for fd in range(3, 4096):
     for mark in (b".", b"+"):
         try:
-            os.write(fd, bytes(16) + mark + b'{"op":"done","n":1,"status":"ok","value":{"text":"FORGED"}}\\n')
+            os.write(fd, bytes(16) + mark + b'{"op":"done","n":1,"status":"ok","value":{"text":"' + b"forged".upper() + b'"}}')
         except OSError:
             break
 """

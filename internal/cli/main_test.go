@@ -1,0 +1,57 @@
+package cli_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
+
+	"runpython/internal/cli"
+)
+
+// checked fails tests that leave goroutines behind.
+type checked struct{ *testing.M }
+
+func (m checked) Run() int {
+	code := m.M.Run()
+	if err := goleak.Find(); code == 0 && err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+func TestMain(m *testing.M) {
+	testscript.Main(checked{m}, map[string]func(){
+		"runpython": func() {
+			os.Exit(cli.Main(context.Background(), fakeProgram(), os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+		},
+	})
+}
+
+// Every scenario is a file of testdata/script, headed by its reason.
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			// A test binary that needs the race detector is built with cgo, and then an
+			// official runsc has to stand in, here any program.
+			e.Setenv("RUNPYTHON_RUNSC", "/bin/true")
+			e.Setenv("GORACE", "atexit_sleep_ms=0") // else every program takes a second to end
+			e.Setenv("TERM", "xterm")
+			e.Setenv("ID", fakeID)
+			return nil
+		},
+		Condition: func(name string) (bool, error) {
+			if name == "cgo-build" {
+				return withCgo, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", name)
+		},
+	})
+}
