@@ -148,27 +148,30 @@ func awaitEnd(pid int, limit time.Duration) error {
 		return nil
 	}
 	deadline := time.Now().Add(limit)
-	for {
-		reap(pid)
-		if err := syscall.Kill(pid, 0); errors.Is(err, syscall.ESRCH) {
-			return nil
-		}
-		if isZombie(pid) { // it has just ended, or it is someone else's to reap: nothing of it is left
-			reap(pid)
-			return nil
-		}
+	for !reap(pid) {
 		if time.Now().After(deadline) {
 			return fmt.Errorf("process %d does not end", pid)
 		}
 		pause()
 	}
+	return nil
 }
 
-// reap takes the exit status of pid if it is a child of ours that has ended.
-// Guests become our children when this process is their subreaper.
-func reap(pid int) {
+// reap reports whether nothing is left of pid. If it is a child of ours its exit
+// status is taken, which can be done only once its last thread has ended; the zombie of
+// somebody else counts as gone. Guests become our children when this process
+// is their subreaper.
+func reap(pid int) bool {
 	var status syscall.WaitStatus
-	_, _ = syscall.Wait4(pid, &status, syscall.WNOHANG, nil) // not our child: nothing to do
+	got, err := syscall.Wait4(pid, &status, syscall.WNOHANG, nil)
+	switch {
+	case got == pid:
+		return true
+	case err == nil: // ours, and not at its end
+		return false
+	default:
+		return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || isZombie(pid)
+	}
 }
 
 // reapSession takes the exit statuses of all children of ours in the session, and
