@@ -117,7 +117,7 @@ func judge(t *testing.T, s *guesttest.Setup, h *sandbox.Host, p hostiletest.Prog
 	}
 	judgeAfter(t, s, h, k, p)
 	if t.Failed() {
-		t.Logf("%s: %v after %v, value %q, reset %v, lost %v, peak %d MiB, notes %q\nerror: %.1500s\nprinted: %.1500s", p.Name, statuses(r), r.Duration, value, r.Reset, r.Lost, r.PeakBytes>>20, r.Notes, failure, said)
+		t.Logf("%s: exit %d; %v after %v, value %q, reset %v, lost %v, peak %d MiB, notes %q\nerror: %.1500s\nprinted: %.1500s", p.Name, r.ExitCode, statuses(r), r.Duration, value, r.Reset, r.Lost, r.PeakBytes>>20, r.Notes, failure, said)
 	}
 }
 

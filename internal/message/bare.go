@@ -7,31 +7,54 @@ import (
 
 // readText reads a message that is not blank.
 func readText(src string) Message {
+	src = dedentText(src)
+	if m, ok := readEscaped(src); ok {
+		return m
+	}
 	if code, tagged, ok := codeSpan(src); ok {
-		if m := readBare(code, tagged); len(m.Candidates) > 0 {
+		if m, _ := readBare(code, tagged, false); len(m.Candidates) > 0 {
 			return m
 		}
 		return Message{Kind: Prose, Prose: src}
 	}
 	doc := parseDocument(src, true)
-	fenced, ok := readFenced(doc)
+	// The fences may all be in strings of what is Python as a whole.
+	whole, signs := readBare(src, false, len(doc.blocks) > 0)
+	if len(doc.blocks) == 0 {
+		if len(whole.Candidates) == 0 {
+			readTails(src, signs, &whole)
+		}
+		return whole
+	}
+	if len(whole.Candidates) > 0 {
+		return whole
+	}
+	m, ok := readFenced(doc)
 	if !ok {
-		m := readBare(src, false)
-		if len(m.Candidates) == 0 && len(doc.blocks) == 0 {
-			readTails(src, &m)
-		}
-		m.Notes = append(fenced.Notes, m.Notes...)
-		return m
+		whole.Notes = append(m.Notes, whole.Notes...)
+		return whole
 	}
-	if a := analyse(src); a.possible && a.acts {
-		// The whole text may be Python whose strings have the fences.
-		whole := readBare(src, false)
-		if whole.Kind == Code {
-			return whole
-		}
-		fenced.Candidates = append(whole.Candidates, fenced.Candidates...)
+	return m
+}
+
+// readEscaped reads a message with fences that was escaped once too often, so
+// that it is one line with a literal \n for each line break.
+func readEscaped(src string) (m Message, ok bool) {
+	if !strings.Contains(src, "```") || !hasLiteralBreaks(src) {
+		return m, false
 	}
-	return fenced
+	for _, text := range unescapings(src) {
+		if isBlank(text) || hasLiteralBreaks(text) {
+			continue
+		}
+		if m = readText(text); len(m.Candidates) > 0 {
+			for i, c := range m.Candidates {
+				m.Candidates[i].Note = joinNotes(literalBreaksNote, c.Note)
+			}
+			return m, true
+		}
+	}
+	return Message{}, false
 }
 
 // codeSpan returns the content of a message that is one code span, a fence on
@@ -55,16 +78,11 @@ func codeSpan(src string) (code string, tagged, ok bool) {
 	return strings.TrimSpace(code), false, true
 }
 
-// cutPythonWord removes the tag that a fence on one line begins with. A literal
-// \n may end it.
+// cutPythonWord removes the tag that a fence on one line begins with.
 func cutPythonWord(code string) (rest string, ok bool) {
-	end := strings.IndexAny(code, " \t\\")
-	if end < 0 || !isPythonWord(code[:end]) {
+	word, rest, ok := strings.Cut(code, " ")
+	if !ok || !isPythonWord(word) {
 		return code, false
-	}
-	rest = code[end:]
-	if after, ok := strings.CutPrefix(rest, `\n`); ok {
-		rest = after
 	}
 	return strings.TrimSpace(rest), true
 }
@@ -85,51 +103,58 @@ func hasRun(s string, n int) bool {
 	return false
 }
 
-// readBare reads text without fences as a whole. tagged is whether it is surely
-// Python.
-func readBare(src string, tagged bool) Message {
-	m := Message{Kind: Prose, Prose: strings.TrimSpace(src)}
+// readBare reads a text as a whole, and returns the signs of its lines. tagged is
+// whether it is surely Python, fences whether it has blocks, which then must be
+// in strings.
+func readBare(src string, tagged, fences bool) (m Message, signs []sign) {
+	m = Message{Kind: Prose, Prose: strings.TrimSpace(src)}
 	all := readingsOf([]string{src}, tagged)
 	if all[0].foreign {
 		m.Notes = all[0].notes
 	}
+	escaped := all[len(all)-1].unescaped
 	for i, r := range all {
-		text := r.raw
-		if r.prompts {
-			text = r.code
-		}
-		a := analyse(text)
-		if !a.possible && !r.unescaped && all[len(all)-1].unescaped && i < len(all)-1 {
-			continue // its error would be about the backslashes
+		a := r.analyse()
+		if i == 0 {
+			signs = a.lines
 		}
 		meant := a.meant || tagged || r.prompts && a.possible
-		if !meant && (!a.possible || !a.acts || r.refused) {
-			continue
-		}
-		if len(m.Candidates) == 0 {
-			m.take(r)
-		}
-		m.Candidates = append(m.Candidates, r.candidate(!tagged, meant))
-		if meant {
+		switch {
+		case !a.possible && (fences || escaped && !r.unescaped): // its error would be of no use
+		case meant:
 			m.Kind, m.Prose = Code, ""
+			m.add([]reading{r}, !tagged, true)
+		case a.possible && a.acts && !r.refused:
+			m.add([]reading{r}, !tagged, false)
 		}
 	}
-	return m
+	return m, signs
+}
+
+// analyse judges the text that the reading was made of, where notebook lines
+// still stand; of a transcript, the code.
+func (r reading) analyse() analysis {
+	if r.prompts {
+		return analyse(r.code)
+	}
+	return analyse(r.raw)
 }
 
 // readTails looks for prose with code after it: from the first line that begins
 // as a statement to the end, or to the prose at the end. What stands before must
 // read as prose, all lines of the code must be possible as Python and one must do
 // more than assign, so that "x = 5" in a question is no program.
-func readTails(src string, m *Message) {
-	lines := strings.SplitAfter(src, "\n")
-	signs := analyse(src).lines
+func readTails(src string, signs []sign, m *Message) {
+	lines := strings.SplitAfter(strings.TrimRight(src, " \t\n"), "\n")
 	start := 0
 	for ; !beginsTail(lines[start], signs[start]); start++ {
 		var l lexer
 		if t := l.line(strings.TrimSuffix(lines[start], "\n")); start == len(lines)-1 || len(t) > 0 && !isProse(t) {
 			return
 		}
+	}
+	if start > 0 && marginOf(lines[start]) != "" && strings.TrimSpace(lines[start-1]) != "" {
+		return // the line before may be the mistyped head of this block
 	}
 	end := proseFrom(lines, signs, start)
 	ends := []int{len(lines), end}
@@ -194,10 +219,10 @@ func takenAsProse(from, end, all int) string {
 		case span[0] == span[1]:
 			parts = append(parts, fmt.Sprint(span[0]))
 		case span[0] < span[1]:
-			parts = append(parts, fmt.Sprintf("%d to %d", span[0], span[1]))
+			parts = append(parts, fmt.Sprintf("%d-%d", span[0], span[1]))
 		}
 	}
-	if len(parts) == 1 && !strings.Contains(parts[0], " ") {
+	if len(parts) == 1 && !strings.Contains(parts[0], "-") {
 		return "line " + parts[0] + " of the message was taken as prose, not as code"
 	}
 	return "lines " + strings.Join(parts, " and ") + " of the message were taken as prose, not as code"

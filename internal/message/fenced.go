@@ -1,13 +1,16 @@
 package message
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // readFenced reads the fenced blocks of a document that was parsed leniently. ok
 // is false when none of them can be Python; the notes then still name the blocks
 // that are not run.
 func readFenced(doc document) (m Message, ok bool) {
-	m, ok = doc.read(!doc.lenient || !doc.stringsOpen())
-	if !ok || !doc.lenient {
+	m, ok = doc.read(!doc.stretched || !doc.stringsOpen())
+	if !ok || !doc.stretched {
 		return m, ok
 	}
 	// A person may have meant what CommonMark has; then its error is the better.
@@ -35,13 +38,18 @@ type parcel struct {
 
 func (d document) sort() parcel {
 	var p parcel
+	if d.tooMany {
+		p.notes = append(p.notes, fmt.Sprintf("only the first %d blocks were read", maxBlocks))
+	}
 	for _, b := range d.blocks {
 		switch name := b.foreign(); {
 		case name != "":
 			p.notes = append(p.notes, notRun(name))
 		case b.language.python || b.isTranscript():
+			b.use = tagged
 			p.python = append(p.python, b)
 		default:
+			b.use = maybe
 			p.untagged = append(p.untagged, b)
 		}
 	}
@@ -53,11 +61,7 @@ func (b *block) foreign() string {
 	if !b.language.python && !b.language.untagged {
 		return b.language.name
 	}
-	name, _, ok := cellMagic(dedent(b.code))
-	if !ok || isHarmlessCell(name) || isPythonCell(name) {
-		return ""
-	}
-	return "%%" + printable(clip(name, maxLanguageBytes))
+	return foreignCell(dedent(b.code))
 }
 
 func (b *block) isTranscript() bool {
@@ -81,7 +85,7 @@ func (d document) read(runAnyway bool) (Message, bool) {
 func (d document) readTagged(p parcel, runAnyway bool) Message {
 	var joined []*block
 	for _, b := range d.blocks {
-		if contains(p.python, b) || contains(p.untagged, b) && analyse(b.code).isCode() && !d.announcesOutput(b) {
+		if b.use == tagged || b.use == maybe && analyse(b.code).isCode() && !d.announcesOutput(b) {
 			joined = append(joined, b)
 		}
 	}
@@ -104,27 +108,27 @@ func (a analysis) isCode() bool { return a.possible && a.acts && a.meant }
 // if they compile and do something.
 func (d document) readUntagged(p parcel) (Message, bool) {
 	m := Message{Kind: Mixed, Notes: p.notes}
-	var maybe, surely []*block
+	var likely, surely []*block
 	for _, b := range p.untagged {
 		a := analyse(b.code)
 		if a.possible && a.acts && !looksLikeShell(b.code) || a.meant {
-			maybe = append(maybe, b)
+			likely = append(likely, b)
 		}
 		if a.meant {
 			surely = append(surely, b)
 		}
 	}
-	if len(maybe) == 0 {
+	if len(likely) == 0 {
 		return m, false
 	}
-	m.add(readingsOf(codeOf(maybe), false), true, len(surely) == len(maybe))
-	if len(surely) > 0 && len(surely) < len(maybe) {
+	m.add(readingsOf(codeOf(likely), false), true, len(surely) == len(likely))
+	if len(surely) > 0 && len(surely) < len(likely) {
 		m.add(readingsOf(codeOf(surely), false), true, true)
 	}
-	if len(maybe) > 1 {
-		m.add(readingsOf(codeOf(maybe[:1]), false), true, false)
+	if len(likely) > 1 {
+		m.add(readingsOf(codeOf(likely[:1]), false), true, false)
 	}
-	m.Prose = d.outside(maybe)
+	m.Prose = d.outside(likely)
 	if m.Prose == "" && len(surely) > 0 {
 		m.Kind = Code
 	}
@@ -178,15 +182,6 @@ func (m *Message) add(all []reading, mustAct, runAnyway bool) {
 func (m *Message) take(r reading) {
 	m.Requirements, m.RequiresPython = r.requirements, r.requiresPython
 	m.Notes = append(m.Notes, r.notes...)
-}
-
-func contains(blocks []*block, b *block) bool {
-	for _, x := range blocks {
-		if x == b {
-			return true
-		}
-	}
-	return false
 }
 
 func codeOf(blocks []*block) []string {

@@ -16,34 +16,51 @@ type block struct {
 	info       string
 	language   language
 	code       string
+	use        use
 	// inString is whether code, read leniently, ends inside of a string.
 	inString bool
 
 	indent int // of the opening fence
 	fence  string
 	closed bool
-	node   ast.Node
+	text   strings.Builder // of what may be Python, while the block is read
 }
+
+// use is what is done with a block.
+type use uint8
+
+const (
+	none   use = iota // it is not Python
+	tagged            // it is Python, by its tag or its prompts
+	maybe             // it names no language
+)
 
 // A document is a text with its fenced blocks in order.
 type document struct {
 	src    string
 	blocks []*block
-	// lenient is whether a block was read otherwise than CommonMark has it.
-	lenient bool
+	// stretched is whether a block goes on after a fence that ends it for CommonMark.
+	stretched bool
+	// tooMany is whether there are more blocks than maxBlocks.
+	tooMany bool
 }
 
-// Bounds of the block structure. Per line of the text and level of nesting the
-// parser keeps some 24 bytes, so long texts may nest less.
+// Bounds of the block structure.
 const (
-	maxNesting    = 32
-	maxLineLevels = 2 << 20
+	// maxBlocks is how many blocks are read. The rest of the text is prose.
+	maxBlocks = 1000
+	// maxNesting is how deep lists and quotes are followed.
+	maxNesting = 32
+	// maxLineLevels bounds lines times nesting, for each of which the parser
+	// keeps some 24 bytes: texts of very many lines may nest less.
+	maxLineLevels = 1 << 20
 )
 
 // parseDocument finds the fenced blocks of src, which has no carriage returns,
 // as CommonMark has them. With lenient it knows two things more about a block of
 // Python: a fence inside of a triple-quoted string does not end it, and a line
-// outside of a string that begins with its fence does, whatever follows.
+// outside of a string that begins with its fence does, whatever follows, since it
+// cannot be Python.
 func parseDocument(src string, lenient bool) document {
 	doc := document{src: src}
 	if !strings.Contains(src, "```") && !strings.Contains(src, "~~~") {
@@ -56,12 +73,12 @@ func parseDocument(src string, lenient bool) document {
 		lastSingle:  strings.LastIndex(src, "'''"),
 		lastDouble:  strings.LastIndex(src, `"""`),
 	}
-	nesting := max(2, min(maxNesting, maxLineLevels/(1+strings.Count(src, "\n"))))
+	nesting := min(maxNesting, maxLineLevels/(1+strings.Count(src, "\n"))-1)
 	newParser(f, nesting).Parse(text.NewReader(source))
 	for _, b := range f.blocks {
-		b.finish(source)
+		b.finish()
 	}
-	doc.blocks, doc.lenient = f.blocks, f.deviated
+	doc.blocks, doc.stretched, doc.tooMany = f.blocks, f.stretched, f.tooMany
 	return doc
 }
 
@@ -72,12 +89,12 @@ func newParser(f *fenceParser, nesting int) parser.Parser {
 	return parser.NewParser(parser.WithBlockParsers(
 		util.Prioritized(pruned{BlockParser: parser.NewSetextHeadingParser()}, 100),
 		util.Prioritized(pruned{BlockParser: parser.NewThematicBreakParser()}, 200),
-		util.Prioritized(pruned{BlockParser: parser.NewListParser(), nesting: nesting}, 300),
+		util.Prioritized(pruned{BlockParser: parser.NewListParser(), levels: 2, nesting: nesting}, 300),
 		util.Prioritized(pruned{BlockParser: parser.NewListItemParser()}, 400),
 		util.Prioritized(forgetful{parser.NewCodeBlockParser()}, 500),
 		util.Prioritized(pruned{BlockParser: parser.NewATXHeadingParser()}, 600),
 		util.Prioritized(pruned{BlockParser: f}, 700),
-		util.Prioritized(pruned{BlockParser: parser.NewBlockquoteParser(), nesting: nesting}, 800),
+		util.Prioritized(pruned{BlockParser: parser.NewBlockquoteParser(), levels: 1, nesting: nesting}, 800),
 		util.Prioritized(comments{forgetful{parser.NewHTMLBlockParser()}}, 900),
 		util.Prioritized(forgetful{parser.NewParagraphParser()}, 1000),
 	))
@@ -87,16 +104,17 @@ func newParser(f *fenceParser, nesting int) parser.Parser {
 // fences are of use, and fenceParser holds those.
 type pruned struct {
 	parser.BlockParser
-	nesting int // containers deeper than this are not opened; 0 is no limit
+	levels  int // that the block and its only kind of child add to the nesting; 0 for leaves
+	nesting int // the deepest that is opened
 }
 
 // Open drops the siblings that the parser does not look back at, and opens the
 // block unless it would be nested too deep.
 func (p pruned) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
 	prune(parent)
-	if p.nesting > 0 {
-		depth := 0
-		for n := parent; n != nil; n = n.Parent() {
+	if p.levels > 0 {
+		depth := p.levels
+		for n := parent.Parent(); n != nil; n = n.Parent() {
 			depth++
 		}
 		if depth > p.nesting {
@@ -155,9 +173,11 @@ type fenceParser struct {
 	lastSingle int // position of the last ''' of the text
 	lastDouble int // … and of the last """
 
-	blocks   []*block
-	python   *lexer // of the open block, nil when it is not followed
-	deviated bool
+	blocks    []*block
+	open      *block // nil when it is one too many
+	python    *lexer // of the open block, nil when it is not followed
+	stretched bool
+	tooMany   bool
 }
 
 // Open opens a block at a fence.
@@ -169,19 +189,23 @@ func (f *fenceParser) Open(parent ast.Node, reader text.Reader, pc parser.Contex
 		return node, state
 	}
 	source, indent := reader.Source(), pc.BlockOffset()
+	f.open, f.python = nil, nil
+	if len(f.blocks) == maxBlocks {
+		f.tooMany = true
+		return node, state
+	}
 	b := &block{
 		start:  bytes.LastIndexByte(source[:segment.Start], '\n') + 1,
 		end:    segment.Stop,
 		indent: indent,
 		fence:  fenceOf(line[indent:]),
-		node:   node,
 	}
 	if fenced.Info != nil {
 		b.info = string(fenced.Info.Segment.Value(source))
 	}
 	b.language = languageOf(b.info)
-	f.blocks = append(f.blocks, b)
-	f.python = nil
+	b.text.WriteString(b.language.firstLine)
+	f.blocks, f.open = append(f.blocks, b), b
 	if f.lenient && b.language.python {
 		f.python = &lexer{}
 	}
@@ -202,15 +226,17 @@ func fenceOf(line []byte) string {
 
 // Continue takes the next line of the open block.
 func (f *fenceParser) Continue(node ast.Node, reader text.Reader, pc parser.Context) parser.State {
-	b := f.blocks[len(f.blocks)-1]
+	b := f.open
+	if b == nil {
+		return f.BlockParser.Continue(node, reader, pc)
+	}
 	line, segment := reader.PeekLine()
 	if f.python != nil && !f.python.inside() && b.endsAt(line) {
-		f.deviated = true
 		b.closed = true
 		if opensBlock(line) {
 			return parser.Close // this block was not closed, and the next begins
 		}
-		b.end = segment.Stop
+		b.end = segment.Stop - len(afterFence(line)) // what follows the fence is prose
 		reader.AdvanceToEOL()
 		return parser.Close
 	}
@@ -222,16 +248,22 @@ func (f *fenceParser) Continue(node ast.Node, reader text.Reader, pc parser.Cont
 			b.closed = true
 			return state
 		}
-		f.deviated = true
+		f.stretched = true
 		pos, padding := util.IndentPositionPadding(line, lineOffset, segment.Padding, b.indent)
 		content := text.NewSegmentPadding(segment.Start+max(pos, 0), segment.Stop, max(padding, 0))
 		content.ForceNewline = true
 		node.Lines().Append(content)
 	}
-	if f.python != nil {
-		last := node.Lines().At(node.Lines().Len() - 1)
-		f.python.line(strings.TrimSuffix(string(last.Value(reader.Source())), "\n"))
+	content := node.Lines()
+	if b.language.python || b.language.untagged {
+		last := content.At(content.Len() - 1)
+		text := string(last.Value(reader.Source()))
+		b.text.WriteString(text)
+		if f.python != nil {
+			f.python.line(strings.TrimSuffix(text, "\n"))
+		}
 	}
+	content.SetSliced(0, 0)
 	return parser.Continue | parser.NoChildren
 }
 
@@ -263,34 +295,27 @@ func (b *block) endsAt(line []byte) bool {
 // opening one of a block: it names Python, or has a word right after the fence.
 func opensBlock(line []byte) bool {
 	lang := languageOf(infoOf(line))
-	line = bytes.TrimSpace(line)
-	return lang.python || lang.word && line[len(fenceOf(line))] != ' '
+	return lang.python || lang.word && afterFence(line)[0] != ' '
 }
 
 // infoOf returns what follows the fence of line.
 func infoOf(line []byte) string {
-	line = bytes.TrimSpace(line)
-	return string(bytes.TrimSpace(line[len(fenceOf(line)):]))
+	return string(bytes.TrimSpace(afterFence(line)))
 }
 
-// finish reads the code of b out of the source.
-func (b *block) finish(source []byte) {
-	defer func() { b.node = nil }()
-	if !b.language.python && !b.language.untagged {
-		return
-	}
-	var code strings.Builder
-	code.WriteString(b.language.firstLine)
-	lines := b.node.Lines()
-	for i := range lines.Len() {
-		segment := lines.At(i)
-		code.Write(segment.Value(source))
-	}
-	b.code = code.String()
+// afterFence returns the rest of a line that begins with a fence.
+func afterFence(line []byte) []byte {
+	line = bytes.TrimLeft(line, " ")
+	return line[len(fenceOf(line)):]
+}
+
+// finish completes b when the document is read.
+func (b *block) finish() {
+	b.code = b.text.String()
 	if !b.closed && b.fence[0] == '`' {
 		b.code = trimFence(b.code)
 	}
-	b.inString = endsInString(b.code)
+	b.inString = b.language.python && endsInString(b.code)
 }
 
 // trimFence drops a closing fence that stands at the end of the last line of code.

@@ -11,9 +11,6 @@ import (
 // FuzzRead reads any text, alone and in front of a block of another language,
 // which must be in no candidate.
 func FuzzRead(f *testing.F) {
-	for _, text := range seeds() {
-		f.Add(text)
-	}
 	f.Fuzz(func(t *testing.T, text string) {
 		checkInvariants(t, text, message.Read(text))
 		if strings.ContainsAny(text, "`~'\"") || strings.Contains(text, foreign) {
@@ -73,5 +70,3 @@ func checkInvariants(t *testing.T, text string, m message.Message) {
 		t.Errorf("a message of kind %v without candidates", m.Kind)
 	}
 }
-
-func seeds() []string { return []string{"x"} }

@@ -1,6 +1,7 @@
 package message
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -22,12 +23,21 @@ const (
 
 // A token is a piece of one physical line.
 type token struct {
-	kind   kind
 	text   string // of a string, its prefix and first quote
-	spaced bool   // white space stands before it
+	kind   kind
+	spaced bool // white space stands before it
 }
 
 func (t token) is(k kind, text string) bool { return t.kind == k && t.text == text }
+
+// isOp reports whether t is one of some operators.
+func (t token) isOp(ops ...string) bool { return t.kind == operator && slices.Contains(ops, t.text) }
+
+func (t token) opens() bool  { return t.isOp("(", "[", "{") }
+func (t token) closes() bool { return t.isOp(")", "]", "}") }
+
+// maxLineTokens is how many tokens of a line are kept to tell what it is.
+const maxLineTokens = 1024
 
 // A lexer splits Python source into tokens, one physical line at a time, in
 // linear time. It accepts a superset of Python's tokens and goes on after a
@@ -36,15 +46,16 @@ func (t token) is(k kind, text string) bool { return t.kind == k && t.text == te
 // Tokens inside the replacement fields of an f-string are followed but not
 // reported.
 type lexer struct {
-	tokens   []token
-	frames   []frame // open strings and replacement fields, the innermost last
-	brackets []byte  // the closers that open brackets wait for
-	joined   bool    // the last line ended in a backslash
-	spaced   bool    // white space was seen since the last token
-	escaped  bool    // a backslash ends the line inside of a string
-	comment  bool    // the rest of the line is a comment
-	shell    bool    // the last line was a notebook line that ended in a backslash
-	fault    bool    // what was read cannot be Python
+	tokens   []token  // of the line, at most maxLineTokens
+	check    *checker // takes all tokens; or nil
+	frames   []frame  // open strings and replacement fields, the innermost last
+	brackets []byte   // the closers that open brackets wait for
+	joined   bool     // the last line ended in a backslash
+	spaced   bool     // white space was seen since the last token
+	escaped  bool     // a backslash ends the line inside of a string
+	comment  bool     // the rest of the line is a comment
+	shell    bool     // the last line was a notebook line that ended in a backslash
+	fault    bool     // what was read cannot be Python
 }
 
 // fresh reports whether the next line begins a statement.
@@ -69,7 +80,7 @@ func (l *lexer) insideTriple() (quote byte, ok bool) {
 }
 
 // line reads one physical line, given without its line break, and returns its
-// tokens, which are valid until the next call.
+// first tokens, which are valid until the next call.
 func (l *lexer) line(s string) []token {
 	l.tokens, l.spaced, l.comment = l.tokens[:0], false, false
 	if l.shell || l.fresh() && isNotebookLine(s) {
@@ -112,7 +123,13 @@ func (l *lexer) endLine() {
 }
 
 func (l *lexer) emit(k kind, text string) {
-	l.tokens = append(l.tokens, token{k, text, l.spaced})
+	t := token{kind: k, text: text, spaced: l.spaced}
+	if l.check != nil {
+		l.check.token(t)
+	}
+	if len(l.tokens) < maxLineTokens {
+		l.tokens = append(l.tokens, t)
+	}
 	l.spaced = false
 }
 
@@ -129,7 +146,7 @@ func (l *lexer) outside(s string, i int) int {
 	case c == '\\' && i == len(s)-1:
 		l.joined = true
 		return len(s)
-	case c == '"' || c == '\'':
+	case isQuote(c):
 		return l.open(s, i, i)
 	case isDigit(c) || c == '.' && i+1 < len(s) && isDigit(s[i+1]):
 		end := numberEnd(s, i)
@@ -146,7 +163,7 @@ func (l *lexer) outside(s string, i int) int {
 func (l *lexer) name(s string, i, end int) int {
 	word := s[i:end]
 	switch {
-	case end < len(s) && (s[end] == '"' || s[end] == '\'') && isStringPrefix(word):
+	case end < len(s) && isQuote(s[end]) && isStringPrefix(word):
 		return l.open(s, i, end)
 	case isReserved(word):
 		l.emit(reserved, word)
@@ -166,9 +183,9 @@ func (l *lexer) operator(s string, i int) int {
 	}
 	switch c := text[0]; {
 	case len(text) > 1:
-	case c == '(' || c == '[' || c == '{':
+	case isOpener(c):
 		l.brackets = append(l.brackets, closerOf(c))
-	case c == ')' || c == ']' || c == '}':
+	case isCloser(c):
 		if n := len(l.brackets); n > 0 && l.brackets[n-1] == c {
 			l.brackets = l.brackets[:n-1]
 		} else {
@@ -178,6 +195,12 @@ func (l *lexer) operator(s string, i int) int {
 	l.emit(operator, text)
 	return i + len(text)
 }
+
+func isOpener(c byte) bool { return c == '(' || c == '[' || c == '{' }
+
+func isCloser(c byte) bool { return c == ')' || c == ']' || c == '}' }
+
+func isQuote(c byte) bool { return c == '"' || c == '\'' }
 
 func closerOf(c byte) byte {
 	switch c {
@@ -215,7 +238,7 @@ func numberEnd(s string, i int) int {
 	if s[i] == '0' && i+1 < len(s) {
 		switch s[i+1] | 0x20 {
 		case 'x':
-			return runOf(s, i+2, func(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' })
+			return runOf(s, i+2, isHexDigit)
 		case 'o', 'b':
 			return runOf(s, i+2, isDigit)
 		}
@@ -224,17 +247,26 @@ func numberEnd(s string, i int) int {
 	if i < len(s) && s[i] == '.' {
 		i = runOf(s, i+1, isDigit)
 	}
-	if i < len(s) && s[i]|0x20 == 'e' {
-		j := i + 1
-		if j < len(s) && (s[j] == '+' || s[j] == '-') {
-			j++
-		}
-		if j < len(s) && isDigit(s[j]) {
-			i = runOf(s, j, isDigit)
-		}
-	}
+	i = exponentEnd(s, i)
 	if i < len(s) && s[i]|0x20 == 'j' {
 		i++
+	}
+	return i
+}
+
+func isHexDigit(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }
+
+// exponentEnd returns where the exponent at s[i] ends, i if there is none.
+func exponentEnd(s string, i int) int {
+	if i >= len(s) || s[i]|0x20 != 'e' {
+		return i
+	}
+	j := i + 1
+	if j < len(s) && (s[j] == '+' || s[j] == '-') {
+		j++
+	}
+	if j < len(s) && isDigit(s[j]) {
+		return runOf(s, j, isDigit)
 	}
 	return i
 }

@@ -11,7 +11,7 @@
 //
 // A message is hostile. Reading takes linear time and memory, whatever it has in
 // it. Blocks of other languages are in no candidate; the exception is a fence in
-// a string of a Python block, which is text of that string. Requirements are
+// a string of Python, which is text of that string. Requirements are
 // names with versions, never options, paths or addresses.
 //
 // # Failure
@@ -34,11 +34,13 @@ const (
 	// Empty is a message of white space only.
 	Empty Kind = iota
 	// Prose has no Python that is surely meant as such. Its candidates, if any,
-	// are bare text that may be Python; when none is picked it is prose.
+	// are bare text that may be Python: they are run at once, and when none of them
+	// is picked the message is for a model.
 	Prose
-	// Mixed is prose, or blocks of other languages, and Python.
+	// Mixed is prose, or blocks of other languages, and Python. It is for a model;
+	// without one its Python runs.
 	Mixed
-	// Code is Python and nothing else.
+	// Code is Python and nothing else. It runs at once.
 	Code
 )
 
@@ -128,7 +130,7 @@ func clean(text string) (src string, notes []string) {
 func isBlank(src string) bool {
 	return strings.IndexFunc(src, func(r rune) bool {
 		plain, what := replacement(r)
-		return strings.TrimSpace(plain) != "" || what == "" && strings.IndexRune(" \t\n\f\v", r) < 0
+		return strings.TrimSpace(plain) != "" || what == "" && !strings.ContainsRune(" \t\n\f\v", r)
 	}) < 0
 }
 

@@ -53,12 +53,15 @@ func isSureNotebook(line string) bool {
 // refused. help is whether "name?" is such a line, which in bare text it is not.
 func readCell(code string, help bool) cell {
 	var c cell
-	if name, args, ok := cellMagic(code); ok && !isHarmlessCell(name) {
-		if isPythonCell(name) {
-			code = strings.Replace(code, "%%"+name+args, "", 1)
-		} else {
-			return cell{foreign: "%%" + name}
-		}
+	if name := foreignCell(code); name != "" {
+		return cell{foreign: name}
+	}
+	if name, args, ok := cellMagic(code); ok && isPythonCell(name) {
+		code = strings.Replace(code, "%%"+name+args, "", 1)
+	}
+	if !strings.ContainsAny(code, "!%?") && !strings.Contains(code, "install ") && !strings.Contains(code, "add ") {
+		c.code = code
+		return c
 	}
 	var (
 		l   lexer
@@ -100,6 +103,16 @@ func cellMagic(code string) (name, args string, ok bool) {
 	line := firstLine(rest)
 	name, _, _ = strings.Cut(line, " ")
 	return name, line[len(name):], true
+}
+
+// foreignCell returns the name of the %%cell magic that makes code another
+// language, "" if there is none.
+func foreignCell(code string) string {
+	name, _, ok := cellMagic(code)
+	if !ok || isHarmlessCell(name) || isPythonCell(name) {
+		return ""
+	}
+	return "%%" + printable(clip(name, maxLanguageBytes))
 }
 
 func isHarmlessCell(name string) bool {

@@ -83,20 +83,11 @@ func installArguments(words []string) (args []string, ok bool) {
 	if len(words) > 0 && strings.Trim(words[0], "!%$") == "" {
 		words = words[1:]
 	}
-	if len(words) == 0 {
-		return nil, false
+	if len(words) > 1 && strings.TrimLeft(words[0], "!%") == "uv" && words[1] == "add" {
+		return words[2:], true
 	}
-	first := strings.TrimLeft(words[0], "!%")
-	words = words[1:]
-	switch {
-	case first == "uv" && len(words) > 0 && words[0] == "add":
-		return words[1:], true
-	case first == "uv" && len(words) > 0 && words[0] == "pip":
-		words = words[1:]
-	case isPython(first) && len(words) > 1 && words[0] == "-m" && words[1] == "pip":
-		words = words[2:]
-	case isPip(first):
-	default:
+	words, ok = afterInstaller(words)
+	if !ok {
 		return nil, false
 	}
 	for len(words) > 0 && isFlag(words[0]) {
@@ -106,6 +97,24 @@ func installArguments(words []string) (args []string, ok bool) {
 		return nil, false
 	}
 	return words[1:], true
+}
+
+// afterInstaller returns what stands after "pip", "uv pip" or "python -m pip".
+func afterInstaller(words []string) (rest []string, ok bool) {
+	if len(words) == 0 {
+		return nil, false
+	}
+	first := strings.TrimLeft(words[0], "!%")
+	words = words[1:]
+	switch {
+	case isPip(first):
+		return words, true
+	case first == "uv" && len(words) > 0 && words[0] == "pip":
+		return words[1:], true
+	case isPython(first) && len(words) > 1 && words[0] == "-m" && words[1] == "pip":
+		return words[2:], true
+	}
+	return nil, false
 }
 
 func isPip(s string) bool {
@@ -130,32 +139,24 @@ func splitWords(s string) []string {
 		open  bool // a word has begun
 		quote rune
 	)
-	for _, r := range s {
+	for _, r := range s + "\n" {
 		switch {
-		case quote != 0 && r == quote:
+		case r == quote:
 			quote = 0
-		case quote != 0:
+		case quote != 0 && r != '\n':
 			word.WriteRune(r)
 		case r == '"' || r == '\'':
 			quote, open = r, true
-		case r == '#' && !open:
+		case r == '#' && !open || len(words) == maxWords:
 			return words
-		case r == ' ' || r == '\t' || r == '\n' || r == '\\':
-			if open {
-				words = append(words, word.String())
-				word.Reset()
-			}
-			open = false
-			if len(words) == maxWords {
-				return words
-			}
-		default:
+		case !strings.ContainsRune(" \t\n\\", r):
 			word.WriteRune(r)
 			open = true
+		case open:
+			words = append(words, word.String())
+			word.Reset()
+			open = false
 		}
-	}
-	if open {
-		words = append(words, word.String())
 	}
 	return words
 }

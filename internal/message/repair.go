@@ -1,6 +1,7 @@
 package message
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -15,39 +16,56 @@ const (
 	mathSigns      = "typographic signs"
 )
 
+// The characters that stand for a plain one.
+const (
+	doubleQuotes = "\u201c\u201d\u201e\u201f\u2033\uff02"
+	singleQuotes = "\u2018\u2019\u201a\u201b\u2032\uff07"
+	spaces       = "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
+	lineBreaks   = "\u0085\u2028\u2029"
+	nothing      = "\u00ad\u180e\u200b\u200c\u200d\u2060\ufeff"
+	dashes       = "\u2010\u2011\u2012\u2013\u2212"
+)
+
 // replacement returns the plain form of a character that cannot stand outside
 // of a string in Python. Direction marks are not among them: what hides the
 // order of code is refused by Python, and should be.
 func replacement(r rune) (plain, what string) {
 	switch {
 	case r < utf8.RuneSelf:
-	case r == '\u201c' || r == '\u201d' || r == '\u201e' || r == '\u201f' || r == '\u2033' || r == '\uff02':
+		return "", ""
+	case strings.ContainsRune(doubleQuotes, r):
 		return `"`, curlyQuotes
-	case r == '\u2018' || r == '\u2019' || r == '\u201a' || r == '\u201b' || r == '\u2032' || r == '\uff07':
+	case strings.ContainsRune(singleQuotes, r):
 		return `'`, curlyQuotes
-	case r == '\u00a0' || r == '\u1680' || '\u2000' <= r && r <= '\u200a' || r == '\u202f' || r == '\u205f' || r == '\u3000':
+	case strings.ContainsRune(spaces, r):
 		return " ", unusualSpaces
-	case r == '\u0085' || r == '\u2028' || r == '\u2029':
+	case strings.ContainsRune(lineBreaks, r):
 		return "\n", unusualSpaces
-	case r == '\u00ad' || r == '\u180e' || '\u200b' <= r && r <= '\u200d' || r == '\u2060' || r == '\ufeff':
+	case strings.ContainsRune(nothing, r):
 		return "", invisible
-	case '\uff01' <= r && r <= '\uff5e' && !('\uff21' <= r && r <= '\uff3a' || '\uff41' <= r && r <= '\uff5a'):
-		return string(r - '\uff01' + '!'), wideCharacters
-	case '\u2010' <= r && r <= '\u2013' || r == '\u2212':
+	case strings.ContainsRune(dashes, r):
 		return "-", mathSigns
+	case '\uff01' <= r && r <= '\uff5e':
+		if c := r - '\uff01' + '!'; !isLetter(byte(c)) { // wide letters are letters to Python
+			return string(c), wideCharacters
+		}
 	}
+	return mathSign(r)
+}
+
+func mathSign(r rune) (plain, what string) {
 	switch r {
-	case '\u2026':
+	case '…':
 		return "...", mathSigns
-	case '\u00d7':
+	case '×':
 		return "*", mathSigns
-	case '\u00f7':
+	case '÷':
 		return "/", mathSigns
-	case '\u2264':
+	case '≤':
 		return "<=", mathSigns
-	case '\u2265':
+	case '≥':
 		return ">=", mathSigns
-	case '\u2260':
+	case '≠':
 		return "!=", mathSigns
 	}
 	return "", ""
@@ -57,6 +75,9 @@ func replacement(r rune) (plain, what string) {
 // put in the place of plain characters, and returns what that was, nothing when
 // src is unchanged. What stands between curly quotes is not touched.
 func repairCharacters(src string) (repaired string, what []string) {
+	if isASCII(src) {
+		return src, nil
+	}
 	r := repairer{}
 	for line := range strings.Lines(src) {
 		text := strings.TrimSuffix(line, "\n")
@@ -131,12 +152,9 @@ func cutCloser(s, plain string) (text, after string, ok bool) {
 }
 
 func (r *repairer) note(what string) {
-	for _, w := range r.what {
-		if w == what {
-			return
-		}
+	if !slices.Contains(r.what, what) {
+		r.what = append(r.what, what)
 	}
-	r.what = append(r.what, what)
 }
 
 func isASCII(s string) bool {
@@ -207,6 +225,23 @@ func unescapings(src string) []string {
 		return []string{all, outside}
 	}
 	return []string{outside, all}
+}
+
+// dedentText removes the indentation of the first line if all lines have it.
+func dedentText(src string) string {
+	margin := marginOf(strings.TrimLeft(src, "\n"))
+	if margin == "" {
+		return src
+	}
+	var out strings.Builder
+	for line := range strings.Lines(src) {
+		rest, ok := strings.CutPrefix(line, margin)
+		if !ok && strings.TrimSpace(line) != "" {
+			return src
+		}
+		out.WriteString(rest)
+	}
+	return out.String()
 }
 
 // dedent removes the indentation of the first statement from all lines that

@@ -18,8 +18,6 @@ type scriptHeader struct {
 // maxHeaderBytes bounds the TOML of a script header.
 const maxHeaderBytes = 64 << 10
 
-var errManyHeaders = errors.New("there is more than one")
-
 // parseScriptHeader reads the PEP 723 comment of code. A header that is not
 // understood in full asks for nothing and is named in a note.
 func parseScriptHeader(code string) scriptHeader {
@@ -40,51 +38,65 @@ func parseScriptHeader(code string) scriptHeader {
 // headerDocument returns the text inside of the one "# /// script" comment, ""
 // if there is none. Like an unclosed one, a comment in a string is no header.
 func headerDocument(code string) (string, error) {
-	if !strings.Contains(code, "# /// script") {
+	if !strings.Contains(code, headerStart) {
 		return "", nil
 	}
 	var (
-		l        lexer
-		document string
-		found    bool
-		content  []string // of the open header
-		open     bool
-		closed   = -1 // lines of content before the last "# ///"
+		l lexer
+		f headerFinder
 	)
-	end := func() error {
-		if open && closed >= 0 {
-			if found {
-				return errManyHeaders
-			}
-			found, document = true, strings.Join(content[:closed], "\n")+"\n"
-		}
-		open, closed, content = false, -1, content[:0]
-		return nil
-	}
 	for line := range strings.SplitSeq(code, "\n") {
 		fresh := l.fresh()
 		l.line(line)
-		text, isComment := headerLine(line)
-		switch {
-		case !fresh || !isComment || line == "# /// script" && !open:
-			if err := end(); err != nil {
-				return "", err
-			}
-			open = fresh && line == "# /// script"
-		case line == "# ///":
-			closed = len(content)
-			content = append(content, text)
-		default:
-			content = append(content, text)
-		}
+		f.line(line, fresh)
 	}
-	if err := end(); err != nil {
-		return "", err
-	}
-	if len(document) > maxHeaderBytes {
+	f.end()
+	switch {
+	case f.found > 1:
+		return "", errors.New("there is more than one")
+	case len(f.document) > maxHeaderBytes:
 		return "", fmt.Errorf("it has more than %d bytes", maxHeaderBytes)
 	}
-	return document, nil
+	return f.document, nil
+}
+
+const (
+	headerStart = "# /// script"
+	headerEnd   = "# ///"
+)
+
+// A headerFinder takes the lines of a program.
+type headerFinder struct {
+	document string
+	found    int
+	open     bool
+	content  []string // of the open header
+	closed   int      // lines of content before its last "# ///", -1 if there is none
+}
+
+// line takes a line. fresh is whether it begins outside of a statement.
+func (f *headerFinder) line(line string, fresh bool) {
+	text, isComment := headerLine(line)
+	switch {
+	case !fresh || !isComment:
+		f.end()
+	case !f.open:
+		f.open, f.closed = line == headerStart, -1
+	default:
+		if line == headerEnd {
+			f.closed = len(f.content)
+		}
+		f.content = append(f.content, text)
+	}
+}
+
+// end ends the open header, which counts only if it was closed.
+func (f *headerFinder) end() {
+	if f.open && f.closed >= 0 {
+		f.found++
+		f.document = strings.Join(f.content[:f.closed], "\n") + "\n"
+	}
+	f.open, f.content = false, f.content[:0]
 }
 
 // headerLine returns what a comment line of a header contains.
@@ -182,7 +194,7 @@ func (r *tomlReader) skip(breaks bool) {
 
 // key reads a key and the "=" after it.
 func (r *tomlReader) key() (string, error) {
-	var key string
+	key, line := "", firstLine(r.rest)
 	if c := r.rest[0]; c == '"' || c == '\'' {
 		k, err := r.stringValue()
 		if err != nil {
@@ -199,7 +211,7 @@ func (r *tomlReader) key() (string, error) {
 	r.skip(false)
 	rest, ok := strings.CutPrefix(r.rest, "=")
 	if !ok || key == "" {
-		return "", fmt.Errorf("%q is not a line of TOML that is understood here", clip(firstLine(key+r.rest), 40))
+		return "", fmt.Errorf("%q is not a line of TOML that is understood here", clip(line, 40))
 	}
 	r.rest = rest
 	r.skip(false)

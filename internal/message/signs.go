@@ -111,31 +111,51 @@ func signOf(t []token, inString bool) sign {
 // whether the last of them is in brackets.
 func prosePairs(t []token) (pairs int, bracketed bool) {
 	depth := 0
-	for i, b := range t {
-		n := 0
+	for i := range t {
 		switch {
-		case b.is(operator, "(") || b.is(operator, "[") || b.is(operator, "{"):
+		case t[i].opens():
 			depth++
-		case b.is(operator, ")") || b.is(operator, "]") || b.is(operator, "}"):
+		case t[i].closes():
 			depth--
-		case b.is(stray, "!") && i > 0 && t[i-1].is(operator, "="): // a notebook's "x = !command"
-		case b.is(stray, "?") || b.is(stray, "!"):
-			n = 2
-		case i == 0:
-		case b.is(literal, "'") && !b.spaced && t[i-1].kind == identifier:
-			n = 2 // an apostrophe
-		case b.kind != identifier || !b.spaced:
-		case t[i-1].kind == number:
-			n = 2
-		case t[i-1].kind == identifier && !(i == 1 && isSoftStatement(t)):
-			n = 1
-		}
-		if n > 0 {
-			pairs += n
-			bracketed = depth > 0
+		default:
+			if n := proseAt(t, i); n > 0 {
+				pairs += n
+				bracketed = depth > 0
+			}
 		}
 	}
 	return pairs, bracketed
+}
+
+// proseAt says how much t[i], after the token before it, speaks for prose.
+func proseAt(t []token, i int) int {
+	b := t[i]
+	var before token
+	if i > 0 {
+		before = t[i-1]
+	}
+	switch {
+	case b.is(stray, "?") || b.is(stray, "!") && !before.is(operator, "="): // a notebook has "x = !command"
+		return 2
+	case i == 0:
+	case isApostrophe(t, i):
+		return 2
+	case b.kind != identifier || !b.spaced:
+	case before.kind == number:
+		return 2
+	case before.kind == identifier && (i > 1 || !isSoftStatement(t)):
+		return 1
+	}
+	return 0
+}
+
+// isApostrophe reports whether t[i] is the quote of "it's", unless that is the
+// mistake 'it's'.
+func isApostrophe(t []token, i int) bool {
+	if !t[i].is(literal, "'") || t[i].spaced || t[i-1].kind != identifier {
+		return false
+	}
+	return i == 1 || t[i-2].kind != literal
 }
 
 // isProse reports whether a line without the sign of a statement can stand
@@ -145,14 +165,15 @@ func isProse(t []token) bool {
 		return true
 	}
 	for i, x := range t {
-		switch {
-		case x.kind == operator && (x.text == "," || x.text == "-"):
-		case x.kind == operator && (x.text == ":" || x.text == "."):
-			if i < len(t)-1 {
+		last := i == len(t)-1
+		switch x.kind {
+		case operator:
+			if !x.isOp(",", "-") && !(last && x.isOp(":", ".")) {
 				return false
 			}
-		case x.kind == operator || x.kind == notebook || x.kind == formatted:
+		case notebook, formatted:
 			return false
+		case identifier, reserved, number, literal, stray:
 		}
 	}
 	return len(t) > 0 && !isCompound(t[0])
@@ -186,24 +207,31 @@ func isStatement(t []token) bool {
 	if t[0].kind != reserved || len(t) < 2 {
 		return false
 	}
-	next := t[1]
 	switch t[0].text {
 	case "import":
-		return next.kind == identifier
+		return t[1].kind == identifier
 	case "from":
-		return (next.kind == identifier || next.is(operator, ".") || next.is(operator, "...")) && has(t, reserved, "import")
+		return t[1].kind != number && has(t, reserved, "import")
 	case "def", "class":
-		return next.kind == identifier && (len(t) == 2 || t[2].text == "(" || t[2].text == ":" || t[2].text == "[")
+		return isDefinition(t)
 	case "async":
-		return next.kind == reserved
+		return t[1].kind == reserved
 	case "for":
-		return has(t, reserved, "in") && (has(t, operator, ":") || hasCall(t))
+		return has(t, reserved, "in") && isBlockHead(t)
 	case "if", "while", "with", "elif", "else", "try", "except", "finally":
-		return t[len(t)-1].is(operator, ":") || hasCall(t)
+		return isBlockHead(t)
 	case "return", "raise", "assert", "del", "await", "yield", "not", "lambda":
 		return hasCall(t)
 	}
 	return false
+}
+
+// isBlockHead reports whether the line ends in a colon or at least has a call.
+func isBlockHead(t []token) bool { return t[len(t)-1].is(operator, ":") || hasCall(t) }
+
+// isDefinition reports whether a name and its parameters, or nothing, follow.
+func isDefinition(t []token) bool {
+	return t[1].kind == identifier && (len(t) == 2 || t[2].isOp("(", ":", "["))
 }
 
 // isCall reports whether the line begins with a call: a dotted name and, without
@@ -233,29 +261,29 @@ func isOldPrint(t []token) bool {
 
 // isAssignment reports whether the line begins with a target and an assignment operator.
 func isAssignment(t []token) bool {
-	if t[0].kind != identifier && t[0].text != "(" && t[0].text != "[" && t[0].text != "*" {
+	if t[0].kind != identifier && !t[0].isOp("(", "[", "*") {
 		return false
 	}
-	depth, annotated, closed := 0, false, false
-	for _, x := range t {
+	depth, annotated := 0, false
+	for i, x := range t {
 		switch {
-		case x.kind == operator && (x.text == "(" || x.text == "[" || x.text == "{"):
+		case x.opens():
 			depth++
-		case x.kind == operator && (x.text == ")" || x.text == "]" || x.text == "}"):
+		case x.closes():
 			depth--
-			closed = true
-			continue
-		case depth > 0 || annotated && x.text != "=":
+		case depth > 0:
 		case x.kind == operator && isAssigning(x.text):
 			return true
 		case x.is(operator, ":"):
 			annotated = true
-		case x.kind == identifier && closed:
-			return false
-		case x.kind != identifier && !x.is(operator, ".") && !x.is(operator, ",") && !x.is(operator, "*"):
+		case annotated:
+		case x.kind == identifier:
+			if i > 0 && t[i-1].closes() {
+				return false
+			}
+		case !x.isOp(".", ",", "*"):
 			return false
 		}
-		closed = false
 	}
 	return false
 }

@@ -116,33 +116,27 @@ func (l *lexer) escape(s string, i int, f frame) int {
 // a string begins in it.
 func (l *lexer) field(s string, i int) int {
 	f := &l.frames[len(l.frames)-1]
-	for ; i < len(s); i++ {
+	for i < len(s) {
 		switch c := s[i]; {
 		case c == '#':
 			l.comment = true
 			return len(s)
-		case c == '"' || c == '\'':
-			return l.open(s, i, i)
-		case c == '(' || c == '[' || c == '{':
-			f.depth++
 		case c == '}' && f.depth == 0:
 			l.frames = l.frames[:len(l.frames)-1]
 			return i + 1
-		case c == ')' || c == ']' || c == '}':
-			f.depth = max(0, f.depth-1)
 		case c == ':' && f.depth == 0:
 			f.mode = specMode
 			return i + 1
-		default:
-			end := nameEnd(s, i)
-			if end == i {
-				continue
-			}
-			if end < len(s) && (s[end] == '"' || s[end] == '\'') && isStringPrefix(s[i:end]) {
-				return l.open(s, i, end)
-			}
-			i = end - 1
+		case isOpener(c):
+			f.depth++
+		case isCloser(c):
+			f.depth = max(0, f.depth-1)
 		}
+		end := nameEnd(s, i)
+		if quote := min(end, len(s)-1); isQuote(s[quote]) && (end == i || isStringPrefix(s[i:end])) {
+			return l.open(s, i, quote)
+		}
+		i = max(end, i+1)
 	}
 	return i
 }

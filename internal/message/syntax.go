@@ -23,12 +23,16 @@ type analysis struct {
 func analyse(src string) analysis {
 	var (
 		a    analysis
-		l    lexer
 		c    checker
+		l    = lexer{check: &c}
 		head = headWithoutColon{at: -1}
 	)
 	for line := range strings.SplitSeq(src, "\n") {
-		fresh, inString := l.fresh(), len(l.frames) > 0
+		inString := len(l.frames) > 0
+		if l.fresh() {
+			c.endStatement()
+		}
+		c.line = line
 		tokens := l.line(line)
 		s := signOf(tokens, inString)
 		if (s == sentence || s == doubtful) && len(a.lines) > 0 && marginOf(line) != "" {
@@ -36,13 +40,6 @@ func analyse(src string) analysis {
 		}
 		a.lines = append(a.lines, s)
 		head.next(a.lines, line, tokens)
-		if fresh {
-			c.endStatement()
-			c.indent(line, tokens)
-		}
-		for _, t := range tokens {
-			c.token(t)
-		}
 	}
 	c.endStatement()
 	open := len(l.frames) > 0 || len(l.brackets) > 0
@@ -66,6 +63,7 @@ func endsInString(src string) bool {
 // enough for nearly all prose, and nothing else of the grammar.
 type checker struct {
 	statementState
+	line   string // the physical line at hand
 	margin string // the indentation of the last statement
 	block  bool   // … which ended in a colon
 	any    bool   // there was one
@@ -76,23 +74,23 @@ type checker struct {
 // statementState is what is known of the statement that is being read.
 type statementState struct {
 	first, prev token
-	n           int  // its tokens
-	depth       int  // open brackets
-	start       bool // prev was its first token, or the first after ";" or ":"
-	soft        bool // a soft keyword was used as one
-	colon       bool // there is a ":"
-	assign      bool // … a "="
-	imports     bool // … an "import"
-	in          bool // … an "in"
-	lambda      bool // … a "lambda"
-	comma       bool // … a ","
-	semicolon   bool // … a ";"
-	computes    bool // an operator stands outside of brackets, "." apart
-	annotates   bool // a ":" stands outside of brackets in what is no compound statement
-	starred     bool // it ends in "import *"
-	negated     bool // prev is the "not" of a "not in"
-	signed      bool // prev is a sign, which alone does nothing to a number
-	doing       bool // it does something
+	n           int    // its tokens
+	depth       int    // open brackets
+	start       bool   // prev was its first token, or the first after ";" or ":"
+	soft        string // the soft keyword that was used as one
+	colon       bool   // there is a ":"
+	assign      bool   // … a "="
+	imports     bool   // … an "import"
+	in          bool   // … an "in"
+	lambda      bool   // … a "lambda"
+	comma       bool   // … a ","
+	semicolon   bool   // … a ";"
+	computes    bool   // an operator stands outside of brackets, "." apart
+	annotates   bool   // a ":" stands outside of brackets in what is no compound statement
+	starred     bool   // it ends in "import *"
+	negated     bool   // prev is the "not" of a "not in"
+	signed      bool   // prev is a sign, which alone does nothing to a number
+	doing       bool   // it does something
 }
 
 // token takes the next token of a statement.
@@ -100,52 +98,71 @@ func (c *checker) token(t token) {
 	if c.fault {
 		return
 	}
-	if !c.mayFollow(t) || c.negated && !t.is(reserved, "in") || !c.mayHaveColon(t) {
+	if !c.mayStand(t) {
 		c.fault = true
 		return
 	}
 	operand := c.operandBefore()
 	c.doing = c.doing || c.doesSomething(t, operand) || c.signed && t.kind != number
 	c.negated = operand && t.is(reserved, "not")
-	c.signed = !operand && (t.is(operator, "-") || t.is(operator, "+"))
-	if c.n == 0 {
-		c.first = t
-	} else if c.softBefore() && beginsOperand(t) {
-		c.soft = true
-	}
+	c.signed = !operand && t.isOp("-", "+")
 	c.starred = t.is(operator, "*") && c.prev.is(reserved, "import")
-	c.start = c.n == 0 || c.prev.is(operator, ";") || c.prev.is(operator, ":")
 	c.note(t)
 	c.prev = t
 	c.n++
 }
 
-// note records what the statement has.
+// note records what t makes of the statement.
 func (c *checker) note(t token) {
-	switch {
-	case t.kind == reserved:
+	if c.n == 0 {
+		c.first = t
+	} else if c.softBefore() && beginsOperand(t) {
+		c.soft = c.prev.text
+	}
+	c.start = c.n == 0 || c.prev.isOp(";", ":")
+	switch t.kind {
+	case reserved:
 		c.imports = c.imports || t.text == "import"
 		c.in = c.in || t.text == "in"
 		c.lambda = c.lambda || t.text == "lambda"
-	case t.kind != operator:
-	case t.text == "(" || t.text == "[" || t.text == "{":
+	case operator:
+		c.noteOperator(t)
+	case identifier, number, literal, formatted, notebook, stray:
+	}
+}
+
+// noteOperator records what an operator makes of the statement.
+func (c *checker) noteOperator(t token) {
+	outside := c.depth == 0
+	switch {
+	case t.opens():
 		c.depth++
-	case t.text == ")" || t.text == "]" || t.text == "}":
+		return
+	case t.closes():
 		c.depth--
+		return
 	case t.text == ";":
 		c.semicolon, c.computes, c.annotates = true, false, false
-	case t.text == ",":
-		c.comma = true
-		c.computes = c.computes || c.depth == 0
+		return
 	case t.text == ":":
 		c.colon = true
-		c.annotates = c.annotates || c.depth == 0
-	case t.text == "=":
-		c.assign = true
-		c.computes = c.computes || c.depth == 0
-	case t.text != ".":
-		c.computes = c.computes || c.depth == 0
+		c.annotates = c.annotates || outside
+		return
 	}
+	c.comma = c.comma || t.text == ","
+	c.assign = c.assign || t.text == "="
+	c.computes = c.computes || outside && t.text != "."
+}
+
+// mayStand reports whether t can be the next token.
+func (c *checker) mayStand(t token) bool {
+	switch {
+	case c.n == 0 && !c.indented():
+		return false
+	case c.negated && !t.is(reserved, "in"):
+		return false
+	}
+	return c.mayFollow(t) && c.mayHaveColon(t)
 }
 
 // mayHaveColon reports whether t, if it is a colon outside of brackets, can end
@@ -157,17 +174,17 @@ func (c *checker) mayHaveColon(t token) bool {
 	return c.n > 0 && !c.computes && !c.annotates
 }
 
-// indent checks that a statement is indented more than the one before only
-// after a colon.
-func (c *checker) indent(line string, tokens []token) {
-	if len(tokens) == 0 || strings.Contains(line, "\f") {
-		return
+// indented checks that the statement that begins on this line is indented more
+// than the one before only after a colon.
+func (c *checker) indented() bool {
+	if strings.Contains(c.line, "\f") {
+		return true
 	}
-	margin := marginOf(line)
-	if c.any && !c.block && len(margin) > len(c.margin) && strings.HasPrefix(margin, c.margin) {
-		c.fault = true
-	}
+	margin := marginOf(c.line)
+	deeper := len(margin) > len(c.margin) && strings.HasPrefix(margin, c.margin)
+	wrong := c.any && !c.block && deeper
 	c.margin, c.any = margin, true
+	return !wrong
 }
 
 // marginOf returns the white space that line begins with.
@@ -193,15 +210,8 @@ func (c *checker) endStatement() {
 func (c *checker) endsWell() bool {
 	switch c.prev.kind {
 	case operator:
-		switch c.prev.text {
-		case ")", "]", "}", ";", ",", "...":
-			return true
-		case ":":
-			return isCompound(c.first)
-		case "*":
-			return c.starred
-		}
-		return false
+		return c.prev.closes() || c.prev.isOp(";", ",", "...") || c.starred ||
+			c.prev.isOp(":") && isCompound(c.first)
 	case reserved:
 		switch c.prev.text {
 		case "True", "False", "None", "pass", "break", "continue", "return", "yield", "raise":
@@ -220,10 +230,10 @@ func (c *checker) isWhole() bool {
 		return false
 	case c.first.is(operator, "*"):
 		return c.comma
-	case c.soft && c.first.kind == identifier && c.first.text != "type":
+	case c.soft == "type":
+		return c.assign
+	case c.soft != "":
 		return c.colon
-	case c.soft:
-		return c.colon || c.assign
 	case c.first.kind != reserved:
 		return true
 	case c.first.text == "from":
@@ -298,24 +308,29 @@ func beginsOperand(t token) bool {
 // mayFollow reports whether t can stand after prev.
 func (c *checker) mayFollow(t token) bool {
 	if c.n > 0 && c.prev.kind == reserved && needsName(c.prev.text) {
-		return t.kind == identifier || c.prev.text == "import" && c.first.is(reserved, "from") &&
-			(t.is(operator, "(") || t.is(operator, "*"))
+		return t.kind == identifier || c.prev.text == "import" && c.mayFollowImport(t)
 	}
-	operand, soft := c.operandBefore(), c.softBefore()
+	operand := c.operandBefore()
+	fits := !operand || c.softBefore() // an operand can begin
 	switch t.kind {
-	case stray:
-		return false
 	case notebook:
 		return true
 	case literal, formatted:
-		return !operand || soft || c.prev.kind == literal || c.prev.kind == formatted
+		return fits || c.prev.kind == literal || c.prev.kind == formatted
 	case identifier, number:
-		return !operand || soft
+		return fits
 	case reserved:
-		return c.mayFollowWord(t, operand, soft)
+		return c.mayFollowWord(t, operand, fits)
 	case operator:
+		return c.mayFollowOperator(t, operand, fits)
+	case stray:
 	}
-	return c.mayFollowOperator(t, operand, soft)
+	return false
+}
+
+// mayFollowImport reports whether t, which is no name, can follow "import".
+func (c *checker) mayFollowImport(t token) bool {
+	return c.first.is(reserved, "from") && t.isOp("(", "*")
 }
 
 // needsName reports whether only a name can follow a keyword.
@@ -327,7 +342,7 @@ func needsName(word string) bool {
 	return false
 }
 
-func (c *checker) mayFollowWord(t token, operand, soft bool) bool {
+func (c *checker) mayFollowWord(t token, operand, fits bool) bool {
 	switch t.text {
 	case "and", "or", "is", "as":
 		return operand
@@ -336,36 +351,37 @@ func (c *checker) mayFollowWord(t token, operand, soft bool) bool {
 	case "not", "if", "else", "for", "async", "from", "import":
 		return true
 	}
-	return !operand || soft
+	return fits
 }
 
-func (c *checker) mayFollowOperator(t token, operand, soft bool) bool {
-	prev := ""
-	if c.n > 0 && c.prev.kind != literal {
-		prev = c.prev.text
-	}
+func (c *checker) mayFollowOperator(t token, operand, fits bool) bool {
 	switch t.text {
 	case "(", "[", ";", "+", "-", "*", "**", "@":
 		return true
 	case ":":
-		return c.prev.kind != reserved || !wantsMore(prev)
+		return c.prev.kind != reserved || !wantsMore(c.prev.text)
 	case "{", "...":
-		return !operand || soft || c.first.is(reserved, "from")
+		return fits || c.first.is(reserved, "from")
 	case "~":
-		return (!operand || soft) && !(prev == "~" && c.n == 2 && c.first.is(operator, "~"))
-	case ".":
-		return operand || prev == "." || prev == "..." || prev == "from"
-	case ",":
-		return operand || prev == "*" || prev == "/" || prev == ":"
-	case "/":
-		return operand || prev == ","
-	case ")", "]", "}":
-		switch prev {
-		case "(", "[", "{", ",", ":", "*", "/", "yield":
-			return true
-		}
+		return fits && !(c.n == 2 && c.first.is(operator, "~") && c.prev.is(operator, "~"))
 	}
-	return operand
+	return operand || c.mayFollowMark(t)
+}
+
+// mayFollowMark reports whether an operator that stands after operands can stand
+// after prev, which is none.
+func (c *checker) mayFollowMark(t token) bool {
+	switch t.text {
+	case ".":
+		return c.prev.isOp(".", "...") || c.prev.is(reserved, "from")
+	case ",":
+		return c.prev.isOp("*", "/", ":")
+	case "/":
+		return c.prev.isOp(",")
+	case ")", "]", "}":
+		return c.prev.isOp("(", "[", "{", ",", ":", "*", "/") || c.prev.is(reserved, "yield")
+	}
+	return false
 }
 
 // wantsMore reports whether a keyword cannot stand before a colon.

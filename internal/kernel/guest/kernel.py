@@ -27,7 +27,7 @@ from refusals import install_getpass
 from reseed import reseed
 from source import Choice, Sources
 from stage import Stage
-from text import bounded
+from text import bounded, class_name
 from tracebacks import Tracebacks
 from workers import Workers
 from workfiles import Work
@@ -40,8 +40,8 @@ _VERSION = sys.version.partition(" ")[0]
 #: be checkpointed and restored meanwhile, with another host at the other end.
 _HOST_SECONDS, _HOST_TRIES = 0.5, 240
 _HOST_ERRORS = frozenset((ECONNRESET, ENOTCONN, EPIPE))
-#: Exit statuses of this process: the host has not come back; the chat has closed the channel.
-_HOST_GONE, _CHANNEL_LOST = 0, 71
+#: Exit statuses of this process: the host has not come back; the chat has closed the channel, or broken the kernel.
+_HOST_GONE, _CHANNEL_LOST, _BROKEN = 0, 71, 72
 _CHANNEL_ERRORS = frozenset((EBADF, EINVAL, ENOTSOCK))
 _STRUCK = {
     "type": "InterruptedError",
@@ -158,7 +158,10 @@ class Kernel:
         try:
             self._perform(n, header.get("candidates") or [], done)
         except BaseException as error:
+            if isinstance(error, (NameError, AttributeError, KeyError)) and error is not self._interrupts.raised:
+                _exit(_BROKEN)  # no exception of the chat's: it has emptied what the kernel consists of
             self._fail(done, error)
+        self._leave_if_child(None)
         self._interrupts.end()
         self._stage.end()
         if self._activity.seen:
@@ -225,7 +228,9 @@ class Kernel:
             try:
                 self._interrupts.call(part)
             except BaseException as error:
-                if done["status"] == "ok":
+                if error is not self._interrupts.raised:  # modules of the chat's own in the place of libraries
+                    self._pictures.note(f"what the code left was not all looked after: {class_name(type(error))}")
+                elif done["status"] == "ok":
                     self._fail(done, error)
 
     def _execute(self, choice: Choice) -> object:

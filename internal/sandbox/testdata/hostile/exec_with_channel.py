@@ -1,5 +1,5 @@
 # why: the channel is handed to a new program in the kernel's place, which floods it with frames; nothing of them becomes a result.
-# kind: process
+# kind: protocol
 # status: crashed, killed
 # stdout-not: FORGED
 # after: any
