@@ -18,6 +18,10 @@ import (
 	"runpython/internal/sandbox/gvisor"
 )
 
+// gcPercent lets the heap, which is small, grow to five times what is in use: most
+// of the time of a call was spent in collecting (measured: 640 µs of processor time with the default, 330 µs so).
+const gcPercent = 400
+
 func main() {
 	switch {
 	case gvisor.IsReexec(os.Args):
@@ -28,6 +32,9 @@ func main() {
 			os.Exit(1)
 		}
 	default:
+		if os.Getenv("GOGC") == "" {
+			debug.SetGCPercent(gcPercent)
+		}
 		streams := cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
 		os.Exit(cli.Main(context.Background(), program(), os.Args[1:], streams))
 	}
@@ -36,6 +43,7 @@ func main() {
 // program joins the command line with what it commands.
 func program() cli.Program {
 	return cli.Program{
+		Versions: cli.Versions{Program: version()},
 		Open: func(ctx context.Context, c config.Config, log *slog.Logger) (cli.App, error) {
 			build, err := thisBuild()
 			if err != nil {
@@ -68,7 +76,7 @@ func thisBuild() (app.Build, error) {
 // version is what the linker has recorded of this module.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
-		return strings.TrimPrefix(info.Main.Version, "v")
+		return strings.Trim(strings.TrimPrefix(info.Main.Version, "v"), "()")
 	}
 	return "unknown"
 }

@@ -281,7 +281,7 @@ func (t *turn) keepResults(ctx context.Context, r *kernel.Result) error {
 const keptStream = 1 << 20
 
 func (t *turn) keepResult(ctx context.Context, name, media string, data []byte) (File, error) {
-	hash, size, _, err := t.service.options.Content.Put(bytes.NewReader(data))
+	hash, size, err := t.service.options.Content.Put(bytes.NewReader(data))
 	if err != nil {
 		return File{}, diskFull(err)
 	}

@@ -76,8 +76,9 @@ func (f answerForm) forBatch() answerForm {
 		return answerEvents
 	case answerJSON:
 		return answerArray
+	default:
+		return f
 	}
-	return f
 }
 
 // waits reports whether the answer is one JSON value at the end.
@@ -299,15 +300,19 @@ func (a *answer) value() []byte {
 	return append(array, ']')
 }
 
-var eventHead, eventTail = []byte("event: message\ndata: "), []byte("\n\n")
+// An event as the SDK writes it.
+const (
+	eventHead = "event: message\ndata: "
+	eventTail = "\n\n"
+)
 
-// eventPayload returns the message in an event as the SDK writes it.
+// eventPayload returns the message in an event.
 func eventPayload(p []byte) ([]byte, bool) {
-	payload, ok := bytes.CutPrefix(p, eventHead)
+	payload, ok := bytes.CutPrefix(p, []byte(eventHead))
 	if !ok {
 		return nil, false
 	}
-	return bytes.CutSuffix(payload, eventTail)
+	return bytes.CutSuffix(payload, []byte(eventTail))
 }
 
 func event(payload []byte) []byte {

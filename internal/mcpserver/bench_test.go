@@ -38,7 +38,8 @@ func bareHandler(version string) http.Handler {
 func benchmarkCalls(b *testing.B, h http.Handler, version string) {
 	ts := httptest.NewServer(h)
 	defer ts.Close()
-	session := connect(b, ts.URL+"/mcp", version, nil)
+	session := connect(b, ts.URL+"/mcp", version)
+	defer session.Close()
 	b.ReportAllocs()
 	for b.Loop() {
 		res, err := session.CallTool(b.Context(), &mcp.CallToolParams{Name: "chat", Arguments: map[string]any{"message": "1+1"}})

@@ -3,7 +3,9 @@ package mcpserver_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
+	"hash/crc32"
 	"image"
 	"image/color"
 	"image/png"
@@ -125,9 +127,9 @@ func TestAnswerStaysBelowTheLargestEvent(t *testing.T) {
 	for i := range runs {
 		runs[i] = chat.Run{Code: strings.Repeat("&", 64<<10), Stdout: strings.Repeat("\x1b", 64<<10)}
 	}
-	images := make([]chat.Image, 10)
+	images := make([]chat.Image, 5)
 	for i := range images {
-		images[i] = chat.Image{Name: "figure.png", URI: "runpython://chats/x/results/1/f", Data: noise(t, 500, 400)}
+		images[i] = chat.Image{Name: "figure.png", URI: "runpython://chats/x/results/1/f", Data: noise(t, 300, 300)}
 	}
 	tests := []struct {
 		name  string
@@ -162,17 +164,19 @@ func TestAnswerStaysBelowTheLargestEvent(t *testing.T) {
 // TestPictures: a picture that is too large is reduced, its original is linked.
 func TestPictures(t *testing.T) {
 	const uri = "runpython://chats/" + chatID + "/results/1/figure-1.png"
+	large := noise(t, 800, 500)
 	tests := []struct {
 		name string
 		data []byte
 		want int // pictures shown
 	}{
 		{"small", noise(t, 20, 20), 1},
-		{"OUT-06", noise(t, 1600, 900), 1},
+		{"OUT-06", large, 1},
 		{"OUT-07 longer than a model takes", flat(t, 9000, 10), 1},
-		{"more pixels than are decoded", flat(t, 9000, 9000), 0},
+		{"more pixels than are decoded", claiming(large, 9000, 9000), 0},
 		{"no picture", []byte("GIF89a not really"), 0},
-		{"cut", noise(t, 1600, 900)[:1<<20], 0},
+		{"cut", large[:1<<20], 0},
+		{"small and cut", noise(t, 20, 20)[:900], 0},
 		{"empty", nil, 0},
 	}
 	for _, tt := range tests {
@@ -224,6 +228,16 @@ func flat(tb testing.TB, width, height int) []byte {
 	return encode(tb, image.NewPaletted(image.Rect(0, 0, width, height), color.Palette{color.White}))
 }
 
+// claiming returns a PNG whose header claims another size.
+func claiming(data []byte, width, height uint32) []byte {
+	data = bytes.Clone(data)
+	const header, size, sum = 12, 16, 29 // where the header begins, its size and checksum
+	binary.BigEndian.PutUint32(data[size:], width)
+	binary.BigEndian.PutUint32(data[size+4:], height)
+	binary.BigEndian.PutUint32(data[sum:], crc32.ChecksumIEEE(data[header:sum]))
+	return data
+}
+
 func encode(tb testing.TB, m image.Image) []byte {
 	tb.Helper()
 	var b bytes.Buffer
@@ -255,4 +269,37 @@ func TestSameContentInEveryForm(t *testing.T) {
 			}
 		})
 	})
+}
+
+// TestChatIDArrivesUntouched: whatever stands in an id, the chat decides about it as
+// it is. Cleaning it here could make two ids one.
+func TestChatIDArrivesUntouched(t *testing.T) {
+	for name, ids := range map[string][]string{
+		"CHT-08": {"../../../../tmp/pwned", "/", "..", ".", "a/../b", `C:\x`, "%2e%2e", "a\x00b", strings.Repeat("a", 100_000)},
+		"CHT-09": {"a/b", "a_b", "ABC", "abc", "e\u0301", "\u00e9", " abc", "abc "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fake := &fakeChat{}
+			h := newServer(t, mcpserver.Options{Chat: fake}).Handler()
+			var answers, arrived []string
+			for _, id := range ids {
+				quoted, err := json.Marshal(id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				answers = append(answers, string(post(t, h, "tools/call", `"name":"chat","arguments":{"message":"1","chat_id":`+string(quoted)+`}`)))
+			}
+			for _, r := range fake.seen() {
+				arrived = append(arrived, r.ChatID)
+			}
+			if diff := cmp.Diff(ids, arrived); diff != "" {
+				t.Errorf("ids (-sent +arrived):\n%s", diff)
+			}
+			for _, a := range answers {
+				if a != answers[0] {
+					t.Errorf("answers differ: %s and %s", a, answers[0])
+				}
+			}
+		})
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -117,6 +118,7 @@ func (e *endpoint) remove(w http.ResponseWriter, r *http.Request) {
 	defer leave()
 	e.server.calls.cancelSession(session, errSessionEnded)
 	e.legacy.ServeHTTP(w, r)
+	e.server.sessions.ended(id) // before the client hears of it
 }
 
 // noSession answers a request for a session that does not exist. The status makes
@@ -127,12 +129,6 @@ func noSession(w http.ResponseWriter) {
 
 // post takes messages.
 func (e *endpoint) post(w http.ResponseWriter, r *http.Request) {
-	if !e.server.flights.begin() {
-		w.Header().Set("Retry-After", "5")
-		refuse(w, http.StatusServiceUnavailable, nil, invalidRequest("the server is stopping; try again in a moment"))
-		return
-	}
-	defer e.server.flights.end()
 	if !jsonBody(w, r) {
 		return
 	}
@@ -140,11 +136,17 @@ func (e *endpoint) post(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	messages, batch, id, bad := readEnvelopes(body)
+	messages, batch, bad := readEnvelopes(body)
 	if bad != nil {
-		refuse(w, http.StatusBadRequest, id, bad)
+		refuse(w, http.StatusBadRequest, bad.id, bad.Error)
 		return
 	}
+	if !e.server.flights.begin() {
+		w.Header().Set("Retry-After", "5")
+		refuse(w, http.StatusServiceUnavailable, nil, invalidRequest("the server is stopping; try again in a moment"))
+		return
+	}
+	defer e.server.flights.end()
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	form := acceptedForm(r.Header.Values("Accept"))
 	r.Header.Set("Accept", "application/json, text/event-stream")
@@ -279,8 +281,13 @@ func jsonBody(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// trustedLength is how much memory a Content-Length alone may claim.
-const trustedLength = 64 << 10
+const (
+	// trustedLength is how much memory a Content-Length alone may claim.
+	trustedLength = 64 << 10
+
+	// readTimeout is how long a client may take to send a message.
+	readTimeout = 2 * time.Minute
+)
 
 // readBody reads at most maxMessageBytes. If it reports false, it has answered.
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
@@ -292,6 +299,9 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	if r.ContentLength > maxMessageBytes {
 		return tooLarge()
 	}
+	control := http.NewResponseController(w)
+	// A connection without deadlines, as in tests, does not block for long either.
+	_ = control.SetReadDeadline(time.Now().Add(readTimeout))
 	var b bytes.Buffer
 	b.Grow(int(min(max(r.ContentLength, 0), trustedLength)) + bytes.MinRead)
 	if _, err := b.ReadFrom(http.MaxBytesReader(w, r.Body, maxMessageBytes)); err != nil {
@@ -301,6 +311,8 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 		refuse(w, http.StatusBadRequest, nil, invalidRequest("the body ended early"))
 		return nil, false
 	}
+	// From here on a read only waits for the client to go away.
+	_ = control.SetReadDeadline(time.Time{})
 	return b.Bytes(), true
 }
 

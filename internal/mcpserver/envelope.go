@@ -36,31 +36,40 @@ type envelope struct {
 // call reports whether the message expects an answer.
 func (e envelope) call() bool { return e.method != "" && e.id != nil }
 
-// readEnvelopes reads the outside of the messages in data. The SDK reads them
-// again; what it would refuse with a text of its own is refused here, as an error
-// of the protocol. The id is that of the message at fault, or nil.
-func readEnvelopes(data []byte) (messages []envelope, batch bool, id json.RawMessage, bad *jsonrpc.Error) {
+// A refusal is why messages are not taken: the error, and the id of the message at
+// fault if it has one.
+type refusal struct {
+	*jsonrpc.Error
+	id json.RawMessage
+}
+
+// readEnvelopes reads the outside of the messages in data, more than one only if
+// data is a batch. The SDK reads them again; what it would refuse with a text of
+// its own is refused here, as an error of the protocol.
+func readEnvelopes(data []byte) (messages []envelope, batch bool, bad *refusal) {
 	data = bytes.TrimLeft(data, " \t\r\n")
 	if len(data) == 0 {
-		return nil, false, nil, invalidRequest("the body is empty; send a JSON-RPC message")
+		return nil, false, &refusal{Error: invalidRequest("the body is empty; send a JSON-RPC message")}
 	}
 	raw := []json.RawMessage{data}
 	if batch = data[0] == '['; batch {
 		raw = nil // or the first message would be written over data
 		if err := json.Unmarshal(data, &raw); err != nil {
-			return nil, batch, nil, parseError()
+			return nil, batch, &refusal{Error: parseError()}
 		}
 		if n := len(raw); n == 0 || n > maxBatch {
-			return nil, batch, nil, invalidRequest("a batch has 1 to " + strconv.Itoa(maxBatch) + " messages")
+			return nil, batch, &refusal{Error: invalidRequest("a batch has 1 to " + strconv.Itoa(maxBatch) + " messages")}
 		}
 	}
 	messages = make([]envelope, len(raw))
 	for i, r := range raw {
-		if messages[i], bad = readEnvelope(r); bad != nil {
-			return nil, batch, messages[i].id, bad
+		m, err := readEnvelope(r)
+		if err != nil {
+			return nil, batch, &refusal{Error: err, id: m.id}
 		}
+		messages[i] = m
 	}
-	return messages, batch, nil, nil
+	return messages, batch, nil
 }
 
 func parseError() *jsonrpc.Error {

@@ -121,9 +121,9 @@ func newServer(tb testing.TB, o mcpserver.Options) *mcpserver.Server {
 }
 
 // connect opens a session at url in the given revision of the protocol.
-func connect(tb testing.TB, url, version string, o *mcp.ClientOptions) *mcp.ClientSession {
+func connect(tb testing.TB, url, version string) *mcp.ClientSession {
 	tb.Helper()
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o).Connect(tb.Context(),
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(tb.Context(),
 		&mcp.StreamableClientTransport{Endpoint: url, MaxRetries: -1},
 		&mcp.ClientSessionOptions{ProtocolVersion: version})
 	if err != nil {

@@ -70,7 +70,7 @@ type flightCount struct {
 	mu     sync.Mutex
 	n      int
 	closed bool
-	idle   chan struct{} // closed when n reaches 0; nil while nobody waits
+	idle   chan struct{} // closed when n reaches 0; nil while nobody waits for that
 }
 
 // begin counts one more, or reports false after close.
@@ -109,20 +109,31 @@ func (f *flightCount) close() {
 	f.closed = true
 }
 
-// wait returns nil as soon as nothing is counted, or the error of ctx.
-func (f *flightCount) wait(ctx context.Context) error {
+// quiet returns a channel that is closed as soon as nothing is counted.
+func (f *flightCount) quiet() <-chan struct{} {
 	f.mu.Lock()
-	if f.n == 0 {
-		f.mu.Unlock()
-		return nil
-	}
+	defer f.mu.Unlock()
 	if f.idle == nil {
 		f.idle = make(chan struct{})
 	}
 	idle := f.idle
-	f.mu.Unlock()
+	if f.n == 0 {
+		close(f.idle)
+		f.idle = nil
+	}
+	return idle
+}
+
+// wait returns nil as soon as nothing is counted, or the error of ctx.
+func (f *flightCount) wait(ctx context.Context) error {
+	quiet := f.quiet()
 	select {
-	case <-idle:
+	case <-quiet:
+		return nil
+	default:
+	}
+	select {
+	case <-quiet:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

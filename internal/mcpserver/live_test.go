@@ -38,7 +38,7 @@ func TestSDKClient(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			fake := &fakeChat{}
 			url, _ := serve(t, fake)
-			session := connect(t, url, version, nil)
+			session := connect(t, url, version)
 			defer session.Close()
 
 			tools, err := session.ListTools(t.Context(), nil)
@@ -101,7 +101,7 @@ func TestParallel(t *testing.T) {
 		t.Run("CHT-01 "+version, func(t *testing.T) {
 			g := newGatedChat()
 			url, _ := serve(t, g)
-			session := connect(t, url, version, nil)
+			session := connect(t, url, version)
 			defer session.Close()
 			var slow *mcp.CallToolResult
 			var wg sync.WaitGroup
@@ -125,7 +125,7 @@ func TestCancel(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			g := newGatedChat()
 			url, _ := serve(t, g)
-			session := connect(t, url, version, nil)
+			session := connect(t, url, version)
 			defer session.Close()
 			ctx, cancel := context.WithCancel(t.Context())
 			var wg sync.WaitGroup
@@ -157,7 +157,7 @@ func TestDisconnect(t *testing.T) {
 			ctx, hangUp := context.WithCancel(t.Context())
 			var wg sync.WaitGroup
 			wg.Go(func() {
-				if res, err := http.DefaultClient.Do(c.request(ctx, http.MethodPost, callBody(version, "wait"))); err == nil {
+				if res, err := new(http.Client).Do(c.request(ctx, http.MethodPost, callBody(version, "wait"))); err == nil {
 					drain(res)
 				}
 			})
@@ -252,4 +252,28 @@ func TestStatelessLeavesNothing(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestPlainAnswerHasLength: an answer that comes at once leaves in one piece, which
+// is cheaper than a stream, and its connection is used again.
+func TestPlainAnswerHasLength(t *testing.T) {
+	for _, version := range eras {
+		t.Run(version, func(t *testing.T) {
+			url, _ := serve(t, &fakeChat{})
+			c := dial(t, url, version)
+			for range 3 {
+				r := c.request(t.Context(), http.MethodPost, callBody(version, "1+1"))
+				r.Header.Set("Accept", "application/json")
+				res, err := new(http.Client).Do(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				answer, err := io.ReadAll(res.Body)
+				res.Body.Close()
+				if err != nil || res.ContentLength != int64(len(answer)) || len(answer) == 0 || res.Close {
+					t.Errorf("Content-Length %d for %d bytes, close %v, %v", res.ContentLength, len(answer), res.Close, err)
+				}
+			}
+		})
+	}
 }

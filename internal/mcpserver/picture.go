@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	maxReducing = 2        // pictures that are reduced at the same time
-	maxPixels   = 16 << 20 // of a picture that is reduced, which takes 64 MiB
+	maxDecoding = 2        // pictures that are decoded at the same time
+	maxPixels   = 16 << 20 // of a picture that is shown; decoded, it takes 64 MiB
 	maxSide     = 8000     // models' interfaces refuse pictures that are longer
 	minSide     = 64       // below that a picture shows nothing
 
@@ -61,16 +61,12 @@ func imageSize(data []byte) int { return imageOverhead + (len(data)+2)/3*4 }
 // decodedLen is how many bytes base64 carries in n.
 func decodedLen(n int) int { return max(n, 0) / 4 * 3 }
 
-// fitted returns a PNG or JPEG of at most limit bytes and its type, or nil.
+// fitted returns a PNG or JPEG of at most limit bytes and its type, or nil. It
+// decodes the whole picture, since only that shows that a client can.
 func (s *Server) fitted(ctx context.Context, data []byte, limit int) (picture []byte, mimeType string) {
 	config, format, err := image.DecodeConfig(bytes.NewReader(data))
-	if err != nil || (format != "png" && format != "jpeg") || config.Width <= 0 || config.Height <= 0 {
-		return nil, ""
-	}
-	if len(data) <= limit && max(config.Width, config.Height) <= maxSide {
-		return data, "image/" + format
-	}
-	if config.Width > maxPixels/config.Height {
+	if err != nil || (format != "png" && format != "jpeg") ||
+		config.Width <= 0 || config.Height <= 0 || config.Width > maxPixels/config.Height {
 		return nil, ""
 	}
 	select {
@@ -80,25 +76,32 @@ func (s *Server) fitted(ctx context.Context, data []byte, limit int) (picture []
 		return nil, ""
 	}
 	decoded, _, err := image.Decode(bytes.NewReader(data))
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, ""
+	case len(data) > limit:
+		return reduce(decoded, limit, asJPEG)
+	case max(config.Width, config.Height) > maxSide: // it may become shorter without loss
+		return reduce(decoded, limit, asPNG, asJPEG)
 	}
-	return reduce(decoded, limit)
+	return data, "image/" + format
 }
 
-// reduce encodes a picture in at most limit bytes: first with less quality, then
-// smaller, or returns nil.
-func reduce(src image.Image, limit int) (data []byte, mimeType string) {
+// An encoder returns a picture in its format and the format's type, or nil.
+type encoder func(image.Image) (data []byte, mimeType string)
+
+// reduce encodes a picture in at most limit bytes, smaller than it was if need be,
+// by the first encoder that manages, or returns nil.
+func reduce(src image.Image, limit int, encoders ...encoder) (data []byte, mimeType string) {
 	const attempts = 8
 	bounds := src.Bounds()
 	scale := min(1, float64(maxSide)/float64(max(bounds.Dx(), bounds.Dy())))
-	encoders := []func(image.Image) ([]byte, string){asJPEG} // as PNG it has been too large
 	for range attempts {
 		width, height := scaled(bounds.Dx(), scale), scaled(bounds.Dy(), scale)
 		if max(width, height) < minSide {
 			break
 		}
-		canvas, size := onWhite(src, width, height), 0
+		canvas, size := onWhite(src, width, height), 1
 		for _, encode := range encoders {
 			encoded, mimeType := encode(canvas)
 			if encoded != nil && len(encoded) <= limit {
@@ -107,7 +110,6 @@ func reduce(src image.Image, limit int) (data []byte, mimeType string) {
 			size = max(1, len(encoded))
 		}
 		scale *= max(0.3, min(0.8, math.Sqrt(float64(limit)/float64(size))))
-		encoders = []func(image.Image) ([]byte, string){asPNG, asJPEG}
 	}
 	return nil, ""
 }

@@ -87,8 +87,9 @@ func stateLine(r *chat.Reply) string {
 			reason = "the interpreter was replaced"
 		}
 		return "state: reset (variables are lost: " + strings.ReplaceAll(reason, "\n", " ") + "; files are kept)"
+	default:
+		return ""
 	}
-	return ""
 }
 
 // maxReasonBytes bounds the sentence that says why variables are lost.

@@ -85,7 +85,7 @@ type Server struct {
 	sessions *sessionTable
 	calls    callTable
 	flights  flightCount
-	pictures chan struct{} // one token for each picture that is being reduced
+	pictures chan struct{} // a token for each picture that is being decoded
 	endpoint *endpoint
 }
 
@@ -104,7 +104,7 @@ func New(o Options) *Server {
 		chat:     o.Chat,
 		log:      o.Log,
 		sessions: newSessionTable(o.MaxSessions),
-		pictures: make(chan struct{}, maxReducing),
+		pictures: make(chan struct{}, maxDecoding),
 	}
 	s.mcp = mcp.NewServer(&mcp.Implementation{
 		Name:    "runpython",

@@ -99,10 +99,15 @@ func (t *sessionTable) opened(s *mcp.ServerSession) {
 	t.live[id] = &sessionEntry{session: s, used: time.Now()}
 	t.waiters.Go(func() {
 		_ = s.Wait() // how it ended makes no difference here
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		delete(t.live, id)
+		t.ended(id)
 	})
+}
+
+// ended takes a session out of the table.
+func (t *sessionTable) ended(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.live, id)
 }
 
 // enter marks a session busy until the function that it returns is called. Both

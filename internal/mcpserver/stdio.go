@@ -32,10 +32,13 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	if err != nil {
 		return err
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- session.Wait() }()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		err = session.Wait()
+	}()
 	select {
-	case err = <-ended:
+	case <-ended:
 		return err
 	case <-ctx.Done():
 	}
@@ -47,9 +50,9 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	if stuck != nil {
 		return errors.New("end the calls in flight: some did not return when they were cancelled")
 	}
-	err = session.Close()
+	closing := session.Close()
 	<-ended
-	return err
+	return closing
 }
 
 // A pipe is the transport of one client. It stands on both sides of the SDK's
@@ -58,9 +61,9 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 type pipe struct {
 	lines     *bufio.Reader
 	closeIn   func() error
-	answering flightCount     // calls that have been read and not yet answered
-	life      context.Context // ends when nobody waits for answers any more
-	stop      context.CancelFunc
+	answering flightCount   // calls that have been read and not yet answered
+	stopped   chan struct{} // closed when nobody waits for answers any more
+	stopOnce  sync.Once
 	rest      []byte // of the lines that the SDK is reading
 
 	mu  sync.Mutex // guards writes to out
@@ -70,9 +73,8 @@ type pipe struct {
 func newPipe(in io.Reader, out io.Writer) *pipe {
 	p := &pipe{
 		out: out, lines: bufio.NewReaderSize(in, 64<<10),
-		closeIn: func() error { return nil },
+		closeIn: func() error { return nil }, stopped: make(chan struct{}),
 	}
-	p.life, p.stop = context.WithCancel(context.Background())
 	if c, ok := in.(io.Closer); ok {
 		p.closeIn = c.Close
 	}
@@ -88,6 +90,8 @@ func (p *pipe) Connect(ctx context.Context) (mcp.Connection, error) {
 	}
 	return pipeConnection{Connection: c, pipe: p}, nil
 }
+
+func (p *pipe) stop() { p.stopOnce.Do(func() { close(p.stopped) }) }
 
 // A pipeConnection sees the answers before they are encoded.
 type pipeConnection struct {
@@ -152,9 +156,9 @@ func (p pipeInput) accept(line []byte, tooLong bool) error {
 	if len(bytes.TrimSpace(line)) == 0 {
 		return nil
 	}
-	messages, _, id, bad := readEnvelopes(line)
+	messages, _, bad := readEnvelopes(line)
 	if bad != nil {
-		return p.writeLine(encodeError(id, bad))
+		return p.writeLine(encodeError(bad.id, bad.Error))
 	}
 	for _, m := range messages {
 		if m.call() {
@@ -191,11 +195,15 @@ func (p pipeInput) readLine() (line []byte, tooLong bool, err error) {
 }
 
 // awaitAnswers returns when every call has been answered, the grace is over, or
-// the session ends.
+// the session ends. Calls that are left are cancelled by the SDK.
 func (p pipeInput) awaitAnswers() {
-	ctx, cancel := context.WithTimeout(p.life, inputGrace)
-	defer cancel()
-	_ = p.answering.wait(ctx) // whoever is left is cancelled by the SDK
+	grace := time.NewTimer(inputGrace)
+	defer grace.Stop()
+	select {
+	case <-p.answering.quiet():
+	case <-grace.C:
+	case <-p.stopped:
+	}
 }
 
 // Close implements [io.Closer].

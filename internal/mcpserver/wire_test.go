@@ -74,7 +74,7 @@ func (c *rawClient) request(ctx context.Context, method, body string) *http.Requ
 // do sends a request over the network.
 func (c *rawClient) do(tb testing.TB, method, body string) *http.Response {
 	tb.Helper()
-	res, err := http.DefaultClient.Do(c.request(tb.Context(), method, body))
+	res, err := new(http.Client).Do(c.request(tb.Context(), method, body))
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -99,16 +99,15 @@ func (d *Draft) Discard() error {
 }
 
 // Put keeps all of r.
-func (s *Store) Put(r io.Reader) (name string, size int64, start []byte, err error) {
+func (s *Store) Put(r io.Reader) (name string, size int64, err error) {
 	d, err := s.New()
 	if err != nil {
-		return "", 0, nil, err
+		return "", 0, err
 	}
 	if _, err := io.Copy(d, r); err != nil {
-		return "", 0, nil, errors.Join(err, d.Discard())
+		return "", 0, errors.Join(err, d.Discard())
 	}
-	name, size, err = d.Keep()
-	return name, size, d.Start(), err
+	return d.Keep()
 }
 
 // Open opens content by its name. The caller closes it.

@@ -1,6 +1,6 @@
 # why: a hundred thousand exceptions are each the context of the next, and the last is the cause of the first.
 # kind: repr
-# status: error
+# status: error, timeout
 # after: any
 # next: 1 + 1
 # next-value: 2
