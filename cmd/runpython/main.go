@@ -32,7 +32,7 @@ func main() {
 			os.Exit(1)
 		}
 	default:
-		if os.Getenv("GOGC") == "" {
+		if _, set := config.Environment("GOGC"); !set {
 			debug.SetGCPercent(gcPercent)
 		}
 		streams := cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}

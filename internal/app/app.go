@@ -19,6 +19,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"runpython/internal/chat"
@@ -48,6 +49,9 @@ type App struct {
 type Build struct {
 	Version string // told to clients
 	Program string // path of the static program, which is started again as gVisor and as keeper
+
+	// Environment is a folder of installed packages for every guest, "" for none; see sandbox.Config.
+	Environment string
 }
 
 // closer ends one part.
@@ -87,7 +91,7 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, build Build) (
 	for _, w := range python.Warnings {
 		log.Warn("interpreter", "warning", w)
 	}
-	if err := a.openHost(ctx, python, build.Program); err != nil {
+	if err := a.openHost(ctx, python, build); err != nil {
 		return nil, err
 	}
 	if err := a.openChats(python.Key); err != nil {
@@ -112,10 +116,10 @@ func limitsOf(c config.Config) sandbox.Limits {
 	}
 }
 
-func (a *App) openHost(ctx context.Context, python *interpreter.Interpreter, self string) error {
+func (a *App) openHost(ctx context.Context, python *interpreter.Interpreter, build Build) error {
 	runsc := a.config.Runsc
 	if runsc == "" {
-		runsc = self
+		runsc = build.Program
 	}
 	held, err := python.Hold()
 	if err != nil {
@@ -127,7 +131,7 @@ func (a *App) openHost(ctx context.Context, python *interpreter.Interpreter, sel
 		Data: a.config.Data, Runsc: runsc, Interpreter: python.Home,
 		Program: kernel.Program(python.Programs, python.Key, limits),
 		Limits:  limits, Pool: a.config.Pool, HostTools: a.config.HostTools, Log: a.log,
-		Keeper: []string{self}, KeeperFiles: []*os.File{held}, Rescue: rescueTime,
+		Keeper: []string{build.Program}, KeeperFiles: []*os.File{held}, Rescue: rescueTime, Environment: build.Environment,
 	})
 	if err != nil {
 		return fmt.Errorf("open the sandbox: %w", err)
@@ -209,8 +213,7 @@ func (a *App) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error
 // it returns without an error.
 func (a *App) Close() error {
 	var err error
-	for i := len(a.closers) - 1; i >= 0; i-- {
-		c := a.closers[i]
+	for _, c := range slices.Backward(a.closers) {
 		if e := c.close(); e != nil {
 			a.log.Error("stop a part", "part", c.name, "error", e)
 			err = errors.Join(err, fmt.Errorf("stop %s: %w", c.name, e))

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -187,7 +186,7 @@ func disk(data string) Finding {
 		f.Level, f.Detail, f.Remedy = Broken, err.Error(), "choose another folder with --data"
 		return f
 	}
-	free := s.Bavail * uint64(s.Bsize) //nolint:gosec // a block size is positive
+	free := s.Bavail * uint64(s.Bsize)
 	f.Detail = fmt.Sprintf("%d MiB free for %s", free>>20, data)
 	if unix.Access(dir, unix.W_OK) != nil {
 		f.Level, f.Detail, f.Remedy = Broken, dir+" is not writable", "make it writable, or choose another folder with --data"
@@ -279,7 +278,7 @@ func tryGuest(ctx context.Context, c config.Config, build Build) Finding {
 }
 
 func evaluate(ctx context.Context, c config.Config, build Build) (err error) {
-	a, err := Open(ctx, c, slog.New(slog.NewTextHandler(io.Discard, nil)), build)
+	a, err := Open(ctx, c, slog.New(slog.DiscardHandler), build)
 	if err != nil {
 		return err
 	}

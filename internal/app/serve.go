@@ -45,15 +45,15 @@ func (a *App) Serve(ctx context.Context, ready func(mcpURL, adminURL string)) er
 	}
 	group.Go(func() error {
 		<-ctx.Done()
-		return a.drain(servers)
+		return a.drain(context.WithoutCancel(ctx), servers)
 	})
 	ready("http://"+listener.Addr().String()+"/mcp", adminURL)
 	return group.Wait() //nolint:wrapcheck // wrapped by run and drain
 }
 
 // drain lets calls in flight end, and then closes the connections.
-func (a *App) drain(servers []*served) error {
-	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
+func (a *App) drain(ctx context.Context, servers []*served) error {
+	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
 	defer cancel()
 	if err := a.mcp.Shutdown(ctx); err != nil {
 		a.log.Warn("calls in flight were ended", "error", err)

@@ -332,7 +332,7 @@ func makeFolders(dir, folder string) error {
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		return err
 	}
-	return os.Chmod(folder, 0o777) //nolint:gosec // see above
+	return os.Chmod(folder, 0o777)
 }
 
 // PutFile writes a file into /work of a chat of owner: at once when its

@@ -115,12 +115,7 @@ func (s *Service) Turn(ctx context.Context, r Request) (*Reply, error) {
 		return nil, err
 	}
 	if len(read.Candidates) == 0 {
-		if r.ChatID != "" {
-			if _, err := s.find(ctx, r.Owner, r.ChatID); err != nil {
-				return unknownChat(err)
-			}
-		}
-		return &Reply{ChatID: r.ChatID, IsError: true, Text: needsCode, State: New}, nil
+		return s.withoutCode(ctx, r)
 	}
 	c, err := s.open(ctx, r)
 	if err != nil {
@@ -132,6 +127,24 @@ func (s *Service) Turn(ctx context.Context, r Request) (*Reply, error) {
 	defer c.leave()
 	t := &turn{service: s, chat: c, request: r, message: read}
 	return t.run(ctx)
+}
+
+// withoutCode answers a message in which there is nothing to run. It does not wait for the chat.
+func (s *Service) withoutCode(ctx context.Context, r Request) (*Reply, error) {
+	reply := &Reply{ChatID: r.ChatID, IsError: true, Text: needsCode, State: New}
+	if r.ChatID == "" {
+		return reply, nil
+	}
+	c, err := s.find(ctx, r.Owner, r.ChatID)
+	if err != nil {
+		return unknownChat(err)
+	}
+	reply.State = Kept // a turn is under way: what becomes of the variables, that one tells
+	if c.tryEnter() {
+		reply.State, reply.StateReason = c.state()
+		c.leave()
+	}
+	return reply, nil
 }
 
 // unknownChat turns a chat that is not there into a reply.
@@ -225,6 +238,17 @@ func (c *conversation) enter(ctx context.Context) error {
 	case <-ctx.Done():
 		return fault.New(fault.Canceled, ctx.Err(), "the call was stopped while it waited for the one before it")
 	}
+}
+
+// state tells what became of the variables since the last turn; the caller has the chat.
+func (c *conversation) state() (state State, reason string) {
+	switch {
+	case c.turns == 0:
+		return New, ""
+	case c.kernel != nil && c.loss == "":
+		return Kept, ""
+	}
+	return Reset, c.loss
 }
 
 func (c *conversation) leave() { c.turn <- struct{}{} }

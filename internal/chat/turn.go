@@ -105,6 +105,9 @@ func (t *turn) execute(ctx context.Context) (*kernel.Result, error) {
 			Candidates: candidates(t.message), Timeout: t.request.RunTimeout, Output: t.output(),
 		})
 		if err == nil {
+			if result.Renewed && t.reply.State == Kept {
+				t.reply.State, t.reply.StateReason = Reset, "its interpreter ended between the calls"
+			}
 			t.chat.loss = t.lossOf(result)
 			return result, nil
 		}
@@ -130,14 +133,7 @@ func (t *turn) ensureKernel(ctx context.Context) error {
 	if c.kernel != nil && c.kernel.Lost() {
 		t.logClose(c.end("its sandbox has ended unexpectedly"))
 	}
-	switch {
-	case c.turns == 0:
-		t.reply.State = New
-	case c.kernel != nil && c.loss == "":
-		t.reply.State = Kept
-	default:
-		t.reply.State, t.reply.StateReason = Reset, c.loss
-	}
+	t.reply.State, t.reply.StateReason = c.state()
 	if c.kernel != nil {
 		return nil
 	}
@@ -171,6 +167,7 @@ func (t *turn) lossOf(r *kernel.Result) string {
 		why = "the last run made too many files, so its interpreter was ended"
 	case kernel.Crashed:
 		why = "its interpreter crashed in the last run"
+	case kernel.OK, kernel.Failed, kernel.Exited, kernel.NotCode: // these keep it
 	}
 	if r.Lost {
 		why += "; files that that run wrote are lost too"

@@ -121,6 +121,7 @@ func (t *turn) limitSentence(r *kernel.Result) string {
 			how = "ended with its sandbox"
 		}
 		return fmt.Sprintf("The interpreter %s. %s The next call begins with a new interpreter.", how, variables)
+	case kernel.OK, kernel.Failed, kernel.Exited, kernel.NotCode: // no limit
 	}
 	return ""
 }

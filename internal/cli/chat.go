@@ -54,6 +54,7 @@ func (c *command) chatCommand() *cobra.Command {
 }
 
 func (c *command) chat(ctx context.Context, cfg config.Config, args []string) error {
+	cfg.Pool = 0 // one chat needs one guest, which is started at once
 	uploads, err := openUploads(cfg.Files)
 	if err != nil {
 		return err

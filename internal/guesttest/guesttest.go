@@ -61,7 +61,7 @@ var binary = sync.OnceValues(func() (string, error) {
 	}
 	defer func() { _ = lock.Close() }() // unlocks
 	path := filepath.Join(dir, "runpython")
-	build := exec.Command("go", "build", "-trimpath", "-o", path, "runpython/cmd/runpython") //nolint:noctx // ends with the test binary
+	build := exec.Command("go", "build", "-trimpath", "-o", path, "runpython/cmd/runpython")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", errors.New(strings.TrimSpace(string(out)) + ": " + err.Error())
@@ -81,7 +81,7 @@ func cacheDir() (string, error) {
 }
 
 func lockFile(name string) (*os.File, error) {
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // a name of ours
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func require(t testing.TB) {
 	if os.Geteuid() == 0 {
 		return
 	}
-	try := exec.Command("true") //nolint:noctx // ends at once
+	try := exec.Command("true")
 	try.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER}
 	if err := try.Run(); err != nil {
 		t.Skipf("an ordinary user needs user namespaces for guests, and this system does not allow them: %v", err)

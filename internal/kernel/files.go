@@ -33,6 +33,31 @@ func (f *rawFiles) report() *FileReport {
 	return report
 }
 
+// merge returns one report of two that follow each other. An earlier one with
+// everything that is there is complete but for what came later.
+func merge(earlier, later *FileReport) *FileReport {
+	if earlier == nil || later != nil && later.Full {
+		return later
+	}
+	if later == nil {
+		return earlier
+	}
+	newer := make(map[string]bool)
+	for _, e := range later.Changed {
+		newer[e.Path] = true
+	}
+	for _, path := range later.Deleted {
+		newer[path] = true
+	}
+	merged := &FileReport{Changed: later.Changed, Deleted: later.Deleted, Total: later.Total, Over: later.Over, Full: earlier.Full}
+	for _, e := range earlier.Changed {
+		if !newer[e.Path] {
+			merged.Changed = append(merged.Changed, e)
+		}
+	}
+	return merged
+}
+
 // pathFrom reads a path as the guest sends it, each character being a byte, and checks it.
 func pathFrom(s string) (string, bool) {
 	var b strings.Builder
@@ -152,7 +177,7 @@ func (k *Kernel) sendFile(path string, content io.Reader) error {
 	buffer := make([]byte, putChunk)
 	for first := true; ; first = false {
 		n, err := io.ReadFull(content, buffer)
-		last := err == io.EOF || err == io.ErrUnexpectedEOF //nolint:errorlint // as ReadFull returns them
+		last := err == io.EOF || err == io.ErrUnexpectedEOF
 		if err != nil && !last {
 			return fmt.Errorf("read the upload: %w", err)
 		}

@@ -38,11 +38,12 @@ type Kernel struct {
 	readers  sync.WaitGroup
 	done     chan struct{} // closed by Close: nobody takes messages any more
 
-	mu    sync.Mutex // one operation at a time; guards what follows
-	turn  int        // number of the last run
-	pid   int        // of the interpreter, as the guest numbers it
-	dead  bool       // the interpreter has ended, the guest lives
-	lost  bool       // the guest has ended
+	mu    sync.Mutex  // one operation at a time; guards what follows
+	turn  int         // number of the last run
+	pid   int         // of the interpreter, as the guest numbers it
+	dead  bool        // the interpreter has ended, the guest lives
+	files *FileReport // what there was in /work when it ended between two runs, nil otherwise
+	lost  bool        // the guest has ended
 	still *time.Timer
 }
 
@@ -50,8 +51,9 @@ const (
 	// lingerTime is how long a guest goes on after an operation before it is
 	// stopped, so that a burst of calls does not pay for it each time.
 	lingerTime = 100 * time.Millisecond
-	// answerDeadline bounds everything that a guest should answer at once.
-	answerDeadline = 10 * time.Second
+	// answerDeadline bounds everything that a guest should answer at once, on a machine
+	// under load and with as many files as a chat may have.
+	answerDeadline = 30 * time.Second
 	// queuedMessages is how many messages may wait for the goroutine that runs an operation.
 	queuedMessages = 16
 )
@@ -246,6 +248,25 @@ func (k *Kernel) greet(ctx context.Context) error {
 		if m.Op == "hello" && m.PID > 1 {
 			k.pid = m.PID
 			return nil
+		}
+	}
+}
+
+// settle takes the messages that came between the runs. It reports whether the
+// interpreter has ended meanwhile: a thread that an earlier run left may do that.
+func (k *Kernel) settle() (ended bool) {
+	for {
+		select {
+		case m, ok := <-k.messages:
+			switch {
+			case !ok:
+				k.lost = true
+				return ended
+			case m.Op == "died":
+				k.dead, k.files, ended = true, m.Files.report(), true
+			}
+		default:
+			return ended
 		}
 	}
 }

@@ -153,9 +153,9 @@ func (s *stream) pump() {
 			for {
 				n, err := syscall.Read(int(fd), *buffer)
 				switch {
-				case err == syscall.EAGAIN: //nolint:errorlint // a plain errno
+				case err == syscall.EAGAIN:
 					return false // wait for more
-				case err == syscall.EINTR: //nolint:errorlint // a plain errno
+				case err == syscall.EINTR:
 				case err != nil || n == 0:
 					ended = true
 					return true
@@ -212,7 +212,7 @@ const drainLimit = 200 * time.Millisecond
 
 // drain waits until all that is in the pipe has been collected.
 func (s *stream) drain() {
-	for deadline := time.Now().Add(drainLimit); ; time.Sleep(50 * time.Microsecond) {
+	for deadline := time.Now().Add(drainLimit); ; time.Sleep(50 * time.Microsecond) { //nolint:forbidigo // a pipe tells no reader but the one that it has been emptied
 		if s.empty() && !s.busy.Load() || time.Now().After(deadline) {
 			return
 		}

@@ -39,6 +39,9 @@ type Result struct {
 	PeakBytes int64
 	// Reset says that the variables are lost: the next run begins with a new interpreter.
 	Reset bool
+	// Renewed says that the interpreter had ended before this run, which began in a
+	// new one without the variables.
+	Renewed bool
 	// Lost says that the guest is lost, with what this run wrote to /work.
 	Lost bool
 }

@@ -44,6 +44,8 @@ const (
 	memoryEvery = 25 * time.Millisecond
 	// memoryGrace is what code has to get below the memory limit once it got a MemoryError.
 	memoryGrace = time.Second
+	// memoryPart of the limit is what a run may take when its chat holds too much already.
+	memoryPart = 32
 )
 
 // run is the state of one run under way.
@@ -53,12 +55,15 @@ type run struct {
 	result  *Result
 	begun   time.Time
 	limit   time.Duration
-	why     Status      // why it is being ended, "" while it is not
-	next    *time.Timer // the time limit, then the ends of the graces
-	killed  bool        // the interpreter was killed
-	reached bool        // the memory limit was reached, and left again
-	pending chan struct{}
-	bytes   int // of pictures
+	why     Status        // why it is being ended, "" while it is not
+	next    *time.Timer   // the time limit, then the ends of the graces
+	killed  bool          // the interpreter was killed
+	reached bool          // the memory limit was reached, and left again
+	pending chan struct{} // closed when the signal sent last was delivered
+	bound   chan struct{} // pending, while the grace that begins with it has not begun
+	grace   time.Duration // that grace
+	allowed int64         // bytes that the guest may hold in this run; see begin
+	bytes   int           // of pictures
 }
 
 // Run runs the first of the candidates that is code. The end of ctx interrupts it like
@@ -71,6 +76,7 @@ func (k *Kernel) Run(ctx context.Context, req Request) (*Result, error) {
 	}
 	k.wakeUp()
 	defer k.rest()
+	renewed := k.settle()
 	if err := k.restart(ctx); err != nil {
 		return nil, err
 	}
@@ -81,6 +87,7 @@ func (k *Kernel) Run(ctx context.Context, req Request) (*Result, error) {
 	k.turn++
 	r := &run{kernel: k, n: k.turn, result: &Result{}, begun: time.Now(), limit: limit, next: time.NewTimer(limit)}
 	defer r.next.Stop()
+	r.begin()
 	k.stdout.drain()
 	k.stderr.drain()
 	k.stdout.begin(liveTo(req.Output, true))
@@ -93,6 +100,7 @@ func (k *Kernel) Run(ctx context.Context, req Request) (*Result, error) {
 		<-r.pending
 	}
 	r.finish(err)
+	r.result.Renewed, r.result.Files, k.files = renewed, merge(k.files, r.result.Files), nil
 	if err != nil {
 		k.guest.Kill()
 		k.lost, r.result.Lost, r.result.Reset = true, true, true
@@ -137,6 +145,9 @@ func (r *run) wait(ctx context.Context) error {
 			if err := r.watchMemory(ctx); err != nil {
 				return err
 			}
+		case <-r.bound:
+			r.bound = nil
+			r.next.Reset(r.grace)
 		case <-r.next.C:
 			if err := r.timeUp(ctx); err != nil {
 				return err
@@ -171,19 +182,19 @@ func (r *run) stop(ctx context.Context, why Status) {
 		return
 	}
 	r.why = why
-	s := signalInterrupt
-	r.next.Reset(interruptGrace)
 	if why == Memory {
-		s = signalMemory
-		r.next.Reset(memoryGrace)
+		r.send(ctx, signalMemory, memoryGrace)
+		return
 	}
-	r.send(ctx, s)
+	r.send(ctx, signalInterrupt, interruptGrace)
 }
 
-// send delivers a signal beside the run, since it takes a start of runsc.
-func (r *run) send(ctx context.Context, s syscall.Signal) {
+// send delivers a signal beside the run. The grace begins when it is delivered, which
+// takes long on a busy machine and is no fault of the code; signalDeadline bounds it.
+func (r *run) send(ctx context.Context, s syscall.Signal, grace time.Duration) {
 	before, finished := r.pending, make(chan struct{})
-	r.pending = finished
+	r.pending, r.bound, r.grace = finished, finished, grace
+	r.next.Stop()
 	go func() {
 		defer close(finished)
 		if before != nil {
@@ -209,8 +220,19 @@ func (r *run) timeUp(ctx context.Context) error {
 // kill ends the interpreter; the guest then tells of it and lives on.
 func (r *run) kill(ctx context.Context) {
 	r.killed = true
-	r.next.Reset(killGrace)
-	r.send(ctx, syscall.SIGKILL)
+	r.send(ctx, syscall.SIGKILL, killGrace)
+}
+
+// begin looks at what the variables hold. When that is more than the limit, since an
+// earlier run was stopped there, only more than that counts against this run: otherwise
+// nothing would run in this chat any more, not even what deletes them.
+func (r *run) begin() {
+	held, limit := r.kernel.guest.MemoryBytes(), r.kernel.config.Limits.MemoryBytes
+	r.allowed = limit
+	if held > limit {
+		r.allowed = held + limit/memoryPart
+		r.result.Notes = append(r.result.Notes, fmt.Sprintf("the variables and files in memory of this chat hold more than its limit of %s: delete the large ones", size(limit)))
+	}
 }
 
 // watchMemory looks at the guest's memory: at the limit the code gets a MemoryError, at
@@ -219,6 +241,9 @@ func (r *run) kill(ctx context.Context) {
 func (r *run) watchMemory(ctx context.Context) error {
 	held, limit := r.kernel.guest.MemoryBytes(), r.kernel.config.Limits.MemoryBytes
 	r.result.PeakBytes = max(r.result.PeakBytes, held)
+	if held <= limit {
+		r.allowed = limit
+	}
 	switch {
 	case held > 2*limit:
 		r.why = Memory
@@ -226,7 +251,7 @@ func (r *run) watchMemory(ctx context.Context) error {
 	case held > limit+limit/4 && !r.killed:
 		r.why = Memory
 		r.kill(ctx)
-	case held > limit:
+	case held > r.allowed:
 		r.stop(ctx, Memory)
 	case r.why == Memory && !r.killed: // it helped: the code may go on until its time limit
 		r.recovered()

@@ -67,7 +67,7 @@ func (h *Host) writeBundle(dir string) error {
 	}
 	// The guest's user is not the host's: it may write because everybody may.
 	// The folder above is closed to others.
-	if err := os.Chmod(filepath.Join(dir, "work"), 0o777); err != nil { //nolint:gosec // see above
+	if err := os.Chmod(filepath.Join(dir, "work"), 0o777); err != nil {
 		return fmt.Errorf("folder of a guest: %w", err)
 	}
 	config, err := json.Marshal(h.spec(dir))
@@ -76,7 +76,7 @@ func (h *Host) writeBundle(dir string) error {
 	}
 	return errors.Join(
 		os.WriteFile(filepath.Join(dir, "config.json"), config, 0o600),
-		os.WriteFile(filepath.Join(dir, "meminfo"), []byte(h.config.Limits.memoryInformation()), 0o444), //nolint:gosec // read in the guest
+		os.WriteFile(filepath.Join(dir, "meminfo"), []byte(h.config.Limits.memoryInformation()), 0o444),
 	)
 }
 

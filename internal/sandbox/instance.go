@@ -50,7 +50,7 @@ func newInstance(data string) (*instance, error) {
 
 // lockFile opens a file and locks it for us alone.
 func lockFile(name string, how int) (*os.File, error) {
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // a name of ours
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (i *instance) startKeeper(config Config) error {
 	if len(config.Keeper) == 0 {
 		return nil
 	}
-	keeper := exec.Command(config.Keeper[0], append(config.Keeper[1:], i.dir, config.Rescue.String())...) //nolint:gosec,noctx // our own program; it outlives us on purpose
+	keeper := exec.Command(config.Keeper[0], append(config.Keeper[1:], i.dir, config.Rescue.String())...)
 	keeper.Args[0] = KeeperName
 	keeper.Env = []string{}
 	keeper.ExtraFiles = config.KeeperFiles
@@ -159,7 +159,7 @@ func KeeperMain(args []string, in io.Reader) error {
 	if line, _ := bufio.NewReader(in).ReadString('\n'); bytes.Equal([]byte(line), []byte(keeperDone)) {
 		return nil
 	}
-	time.Sleep(rescue)
+	time.Sleep(rescue) //nolint:forbidigo // there is nothing to wait for but the time
 	if _, err := os.Stat(args[0]); errors.Is(err, os.ErrNotExist) {
 		return nil // the next host was faster
 	}

@@ -137,7 +137,7 @@ func killProcesses(path string) error {
 }
 
 // pause waits a moment for something of which the kernel tells no end.
-func pause() { time.Sleep(pollEvery) }
+func pause() { time.Sleep(pollEvery) } //nolint:forbidigo // no event to wait for
 
 // pollEvery is how often something is looked at for which the kernel offers no event.
 const pollEvery = 2 * time.Millisecond
@@ -234,7 +234,7 @@ func isRunning(pid int) bool {
 
 // processState returns the letter of the state in a stat file, 0 when there is none.
 func processState(name string) byte {
-	stat, err := os.ReadFile(name) //nolint:gosec // a file of the kernel
+	stat, err := os.ReadFile(name)
 	if err != nil {
 		return 0
 	}
@@ -246,7 +246,7 @@ func processState(name string) byte {
 }
 
 func readJSON(name string, into any) error {
-	data, err := os.ReadFile(name) //nolint:gosec // a file of our own data folder
+	data, err := os.ReadFile(name)
 	if err != nil {
 		return err
 	}

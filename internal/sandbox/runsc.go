@@ -41,7 +41,7 @@ func (r *runsc) launch(ctx context.Context, dir, id string, p *pipes, command ..
 	defer func() { _ = complaint.Close() }() // only read from
 	flags := append(r.flags(dir), "--log="+complaint.Name())
 	args := append(append(flags, command...), "--detach", "--bundle", dir, id)
-	cmd := exec.CommandContext(ctx, r.path, args...) //nolint:gosec // our own arguments
+	cmd := exec.CommandContext(ctx, r.path, args...)
 	cmd.Args[0] = "runsc"
 	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.guestIn, p.guestOut, p.guestErr
@@ -89,7 +89,7 @@ func (r *runsc) complaint(log *os.File, p *pipes) string {
 func (r *runsc) command(ctx context.Context, dir string, command ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, commandDeadline)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, r.path, append(r.flags(dir), command...)...) //nolint:gosec // our own arguments
+	cmd := exec.CommandContext(ctx, r.path, append(r.flags(dir), command...)...)
 	cmd.Args[0] = "runsc"
 	cmd.Env = []string{}
 	var said bytes.Buffer
@@ -154,7 +154,7 @@ const maxProcessors = 1024
 // TryNamespaces starts program with the arguments in the namespaces that a guest
 // needs, and tells why that is not possible on this machine.
 func TryNamespaces(ctx context.Context, program string, args ...string) error {
-	cmd := exec.CommandContext(ctx, program, args...) //nolint:gosec // this program itself
+	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.SysProcAttr = inNewNamespaces()
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("start a process in new namespaces: %w", err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -68,8 +69,8 @@ func (s *Sandbox) Stop() {
 func (s *Sandbox) Continue() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := len(s.stopped) - 1; i >= 0; i-- {
-		_ = syscall.Kill(s.stopped[i], syscall.SIGCONT) // it may have ended meanwhile
+	for _, pid := range slices.Backward(s.stopped) {
+		_ = syscall.Kill(pid, syscall.SIGCONT) // it may have ended meanwhile
 	}
 	s.stopped = nil
 }
@@ -149,6 +150,10 @@ func newPipes() (*pipes, error) {
 	}
 	if p.stderr, p.guestErr, err = os.Pipe(); err != nil {
 		return nil, errors.Join(fmt.Errorf("standard error of a guest: %w", err), p.close())
+	}
+	// Code opens its output by name too (/dev/stdout), and the guest's user is nobody on the host.
+	if err := errors.Join(p.guestOut.Chmod(0o666), p.guestErr.Chmod(0o666)); err != nil {
+		return nil, errors.Join(fmt.Errorf("output of a guest: %w", err), p.close())
 	}
 	return p, nil
 }

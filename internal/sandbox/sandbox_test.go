@@ -195,7 +195,7 @@ func TestNoZombieStays(t *testing.T) {
 		if err != nil {
 			continue // that thread has ended
 		}
-		for _, child := range strings.Fields(string(data)) {
+		for child := range strings.FieldsSeq(string(data)) {
 			pid, _ := strconv.Atoi(child)
 			if fields := statFields(pid); fields != nil && fields[0] == "Z" {
 				t.Errorf("process %s is a zombie: %v", child, fields[:5])

@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, "folder for the interpreter:", err)
 			return 1
 		}
-		defer os.RemoveAll(dir)
+		defer func() { _ = os.RemoveAll(dir) }() // a temporary folder
 		if shared, err = install(dir); err != nil {
 			fmt.Fprintln(os.Stderr, "unpack the interpreter:", err)
 			return 1

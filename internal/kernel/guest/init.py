@@ -56,19 +56,28 @@ def _limit(limits: dict[str, int]) -> None:
 
 
 def watch(kernel: int, limit: int) -> tuple[int, str]:
-    """Reap processes until the kernel ends; return its wait status and why init ended it, if it did."""
-    reason = ""
+    """Reap processes until the kernel ends; return its wait status and why init ended it, if it did.
+
+    Files above the limit are told to code that makes more of them, and not to code that
+    deletes them; a kernel that begins with too many may still add as many as the limit.
+    """
+    reason, before = "", _count(limit * 3)
+    most = max(limit * 2, before + limit)
     while True:
         _signal.sigtimedwait([_signal.SIGCHLD], CHECK_SECONDS)
         status = _reap(kernel)
         if status is not None:
             return status, reason
-        count = _count(limit * 2 + 1)
-        if count > limit * 2:
+        if _is_zombie(kernel):  # another process traces it and is told of its end in our place
+            end_everything(but=kernel)
+            continue
+        count = _count(most + 1)
+        if count > most:
             reason = "files"
             os.kill(kernel, _signal.SIGKILL)
-        elif count > limit:
+        elif count > max(limit, before):
             os.kill(kernel, _signal.SIGRTMIN + 2)
+        before = count
 
 
 def _reap(kernel: int) -> int | None:
@@ -83,6 +92,17 @@ def _reap(kernel: int) -> int | None:
             return ended
         if pid == kernel:
             ended = status
+
+
+def _is_zombie(pid: int) -> bool:
+    try:
+        fd = os.open(f"/proc/{pid}/stat", os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        return os.read(fd, 512).rpartition(b")")[2].split()[:1] == [b"Z"]
+    finally:
+        os.close(fd)
 
 
 def _count(most: int) -> int:
@@ -102,17 +122,22 @@ def _count(most: int) -> int:
     return count
 
 
-def end_everything() -> None:
-    """Kill every other process of the guest and reap it."""
+def end_everything(but: int = 0) -> None:
+    """Kill every other process of the guest and reap it, but for the status of one that has ended."""
     while True:
-        try:
-            os.kill(-1, _signal.SIGKILL)
-        except ProcessLookupError:
-            break
-        try:
-            os.waitpid(-1, 0)
-        except ChildProcessError:
-            break
+        others = [int(name) for name in os.listdir("/proc") if name.isdecimal() and int(name) not in (1, but)]
+        if not others:
+            return
+        for pid in others:
+            try:
+                os.kill(pid, _signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        for pid in others:
+            try:
+                os.waitpid(pid, 0)
+            except ChildProcessError:  # not ours yet: its parent is among the killed
+                continue
 
 
 def main() -> None:

@@ -129,8 +129,8 @@ func (s *Store) Copy(name, path string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = from.Close() }()                                    // only read
-	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) //nolint:gosec // see Keep
+	defer func() { _ = from.Close() }() // only read
+	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return fmt.Errorf("copy a kept file: %w", err)
 	}

@@ -1,7 +1,6 @@
 # why: TIM-05: a background shell holds the output pipes while the code loops; the call returns at the limit, with no process left.
 # kind: process
 # status: timeout
-# error-has: 5 s
 # stdout-has: x
 # after: kept
 

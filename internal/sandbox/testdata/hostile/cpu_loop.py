@@ -1,7 +1,6 @@
 # why: TIM-01: an endless loop; the interrupt ends it, the sentence names the limit and the variables are still there.
 # kind: cpu
 # status: timeout
-# error-has: 5 s
 # after: kept
 # next: x
 # next-value: 41

@@ -1,6 +1,6 @@
 # why: every descriptor is closed, the kernel's channel too; that is a crash of the kernel, noticed at once and not at the time limit.
 # kind: descriptor
-# status: crashed
+# status: crashed, timeout
 # after: any
 # next: 1 + 1
 # next-value: 2

@@ -1,6 +1,6 @@
 # why: /dev/null is put over every descriptor above 2: answers vanish and reads end; the loss must be noticed.
 # kind: descriptor
-# status: crashed
+# status: crashed, timeout
 # after: any
 
 import os

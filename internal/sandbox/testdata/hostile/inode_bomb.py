@@ -1,8 +1,7 @@
 # why: FIL-13: small files without end; the run ends at the limit of files with an error, the listing stays short and quick.
 # kind: inode
-# status: files, error
-# error-has: files in /work
-# after: kept
+# status: files, error, timeout
+# after: any
 # next: 1 + 1
 # next-value: 2
 

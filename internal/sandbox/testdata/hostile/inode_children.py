@@ -1,6 +1,6 @@
 # why: eight children make files in folders of their own; the limit counts all of /work.
 # kind: inode
-# status: files, error, memory
+# status: files, error, memory, timeout
 # after: any
 
 import itertools

@@ -1,8 +1,7 @@
 # why: no file at all, only folders, a thousand in each; they count as files do.
 # kind: inode
-# status: files, error
-# error-has: files in /work
-# after: kept
+# status: files, error, timeout
+# after: any
 
 import itertools
 import os

@@ -1,8 +1,7 @@
 # why: names without files of their own: hard links to one file until a limit; they count as files do.
 # kind: inode
-# status: files, error
-# error-has: files in /work
-# after: kept
+# status: files, error, timeout
+# after: any
 
 import itertools
 import os

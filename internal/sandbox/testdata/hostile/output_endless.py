@@ -3,7 +3,6 @@
 # status: timeout
 # stdout-has: 1234567890
 # stdout-has: left out
-# error-has: 5 s
 # after: kept
 
 while True:

@@ -2,7 +2,6 @@
 # kind: protocol
 # status: timeout
 # stdout-has: flooding
-# error-has: 5 s
 # after: kept
 
 import os

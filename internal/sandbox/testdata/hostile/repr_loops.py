@@ -1,7 +1,6 @@
 # why: VAL-09: the value's __repr__ never ends; the time limit covers it and the variables are kept.
 # kind: repr
 # status: timeout
-# error-has: 5 s
 # after: kept
 # next: 1 + 1
 # next-value: 2
