@@ -20,6 +20,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	"runpython/internal/chat"
@@ -168,6 +169,9 @@ func (a *App) openChats(key string) error {
 func (a *App) startKernel(ctx context.Context, c kernel.Config, key string, fill func(dir string) error) (chat.Interpreter, error) {
 	s, err := a.host.Take(ctx)
 	if err != nil {
+		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+			return nil, fault.New(fault.Busy, err, "the server's disk is full: no interpreter can be started until there is room; tell the operator")
+		}
 		return nil, fmt.Errorf("take a sandbox: %w", err)
 	}
 	if err := fill(s.Uploads); err != nil {

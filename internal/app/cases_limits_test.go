@@ -16,9 +16,12 @@ import (
 // limitCases are about code that goes on too long, prints too much or takes
 // too many of the guest's processes and descriptors.
 func limitCases(t *testing.T, data string) {
-	a := openAt(t, data, func(c *config.Config, _ *app.Build) { c.CPUs = 1 })
+	a := openAt(t, data, nil)
 	t.Run("OUT-02", func(t *testing.T) { floods(t, a) }) // before the others: it looks at the memory of this process
 	t.Run("OUT-05", func(t *testing.T) { wholeOutput(t, a) })
+	t.Run("MEM-05", func(t *testing.T) {
+		sizeScenario.play(t, openAt(t, data, func(c *config.Config, _ *app.Build) { c.CPUs, c.MemoryBytes, c.Pool = 1, 300<<20, 0 }))
+	})
 	playAlone(t, a, bombScenarios) // they leave no time to others
 	play(t, a, timeScenarios)
 	play(t, a, outputScenarios)
@@ -41,7 +44,7 @@ if len(ended) > 16: print(len(ended), 'have ended')
 const timedOut = "Stopped after 1 s: that is the time limit of a run (--run-timeout)."
 
 var (
-	keptAt = []string{timedOut, "The variables are kept."}
+	keptAt = []string{timedOut, variablesKept}
 	lostAt = []string{timedOut, "The variables are lost, the files are kept."}
 )
 
@@ -59,10 +62,8 @@ func stubborn(name, code string) scenario {
 	return scenario{name, []step{
 		{send: "kept = open('kept.txt', 'w').write('x')", files: []string{"kept.txt"}},
 		{send: code, timeout: shortTime, failure: lostAt, text: []string{timedOut}},
-		{send: "print(open('kept.txt').read(), 'kept' in globals())", stdout: "x False\n", state: chat.Reset, check: func(t *testing.T, r *chat.Reply) {
-			if !strings.Contains(r.StateReason, "time limit") {
-				t.Errorf("reason %q; want the time limit", r.StateReason)
-			}
+		{send: "print(open('kept.txt').read(), 'kept' in globals())", stdout: "x False\n", state: chat.Reset, check: func(r *chat.Reply) string {
+			return unless(strings.Contains(r.StateReason, "time limit"), "reason %q; want the time limit", r.StateReason)
 		}},
 		{send: processList},
 	}}
@@ -155,26 +156,18 @@ func floods(t *testing.T, a *app.App) {
 
 var outputScenarios = []scenario{
 	{"OUT-03", []step{
-		{send: "import sys\nsys.stdout.write('x' * 200_000_000);", stdout: anything, text: []string{"bytes left out"}, files: []string{"stdout.txt"}, check: func(t *testing.T, r *chat.Reply) {
+		{send: "import sys\nsys.stdout.write('x' * 200_000_000);", stdout: anything, text: []string{"bytes left out"}, files: []string{"stdout.txt"}, check: func(r *chat.Reply) string {
 			out := r.Runs[0].Stdout
-			if n := strings.Count(out, "x"); n > chat.MaxStreamBytes || n < chat.MaxStreamBytes/2 || !strings.Contains(out, "… 1999") {
-				t.Errorf("%d of 200,000,000 characters, cut by %.100q", n, strings.Trim(out, "x"))
-			}
+			n := strings.Count(out, "x")
+			return unless(n <= chat.MaxStreamBytes && n > chat.MaxStreamBytes/2 && strings.Contains(out, "… 1999"),
+				"%d of 200,000,000 characters, cut by %.100q", n, strings.Trim(out, "x"))
 		}},
-		{send: "sys.stdout.write('é' * 1_000_001);", stdout: anything, text: []string{"bytes left out"}, files: []string{"stdout.txt"}, check: func(t *testing.T, r *chat.Reply) {
-			if strings.ContainsRune(r.Runs[0].Stdout, '\ufffd') {
-				t.Error("a character was cut in two")
-			}
+		{send: "sys.stdout.write('é' * 1_000_001);", stdout: anything, text: []string{"bytes left out"}, files: []string{"stdout.txt"}, check: func(r *chat.Reply) string {
+			return unless(!strings.ContainsRune(r.Runs[0].Stdout, '\ufffd'), "a character was cut in two")
 		}},
-		{send: "'x' * 50_000_000", value: anything, check: func(t *testing.T, r *chat.Reply) {
-			if v := r.Runs[0].Value; len(v) > 1<<17 || !strings.Contains(v, "left out") {
-				t.Errorf("value of %d bytes; want it cut, and said so", len(v))
-			}
-		}},
-		{send: "raise ValueError('x' * 50_000_000)", failure: []string{"left out"}, check: func(t *testing.T, r *chat.Reply) {
-			if n := len(r.Runs[0].Error); n > 1<<17 {
-				t.Errorf("an error of %d bytes", n)
-			}
+		{send: "'x' * 50_000_000", value: anything, check: valueCut},
+		{send: "raise ValueError('x' * 50_000_000)", failure: []string{"left out"}, check: func(r *chat.Reply) string {
+			return unless(len(r.Runs[0].Error) < cutBytes, "an error of %d bytes", len(r.Runs[0].Error))
 		}},
 	}},
 	{"OUT-04", []step{
@@ -198,11 +191,20 @@ var outputScenarios = []scenario{
 	}},
 }
 
+// sizeScenario looks at a guest of one processor and 300 MiB.
+var sizeScenario = scenario{"", []step{
+	{send: "import os\nprint(os.cpu_count(), len(os.sched_getaffinity(0)), open('/proc/meminfo').readline())", stdout: "1 1 MemTotal:         307200 kB\n\n"},
+	{send: "import multiprocessing\nprint(multiprocessing.cpu_count(), os.process_cpu_count(), os.cpu_count())", stdout: "1 1 1\n"},
+	{send: "import subprocess\nprint(subprocess.run(['nproc'], capture_output=True, text=True).stdout)", stdout: "1\n\n"},
+	{send: "print(open('/proc/cpuinfo').read().count('processor\\t'))", stdout: "1\n"},
+	{send: "print(os.sysconf('SC_NPROCESSORS_ONLN'), os.environ['OMP_NUM_THREADS'])", stdout: "1 1\n"},
+}}
+
 // bombScenarios take all of the processor, or as much of it as they get.
 var bombScenarios = []scenario{
 	{"MEM-03", []step{
 		{send: "kept = 1"},
-		{send: "import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass", timeout: shortTime, failure: []string{timedOut}},
+		{send: "import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass", timeout: shortTime, stderr: anything, failure: []string{timedOut}},
 		{send: "print('alive')", stdout: "alive\n", state: anyState},
 		{send: processList},
 	}},
@@ -212,11 +214,16 @@ var bombScenarios = []scenario{
 		{send: processList},
 	}},
 	{"MEM-06", []step{
-		{send: "import sys, threading\nsys.setswitchinterval(1e-4)\ndef burn():\n    while True:\n        pass\nfor _ in range(64):\n    threading.Thread(target=burn, daemon=True).start()\n'started'", value: "'started'"},
+		{send: "import threading\ndef burn():\n    while True:\n        pass\nfor _ in range(24):\n    threading.Thread(target=burn, daemon=True).start()\n'started'", value: "'started'"},
 		{send: "'second'.upper()", value: "'SECOND'"},
-		{send: "threading.Thread(target=burn, daemon=True).start()", failure: []string{"can't start new thread"}},
 		{send: "while True: pass", timeout: shortTime, failure: keptAt},
-		{send: "print(threading.active_count())", stdout: "65\n"},
+		{send: "print(threading.active_count())", stdout: "25\n"},
+	}},
+	{"MEM-06 as many threads as may be", []step{
+		{send: "import threading\nstop = threading.Event()\nfor n in range(64):\n    threading.Thread(target=stop.wait).start()\n'started'", value: "'started'"},
+		{send: "threading.Thread(target=stop.wait).start()", failure: []string{"can't start new thread"}},
+		{send: "import os\nos.fork()", failure: []string{"BlockingIOError"}},
+		{send: "stop.set()\nfor t in threading.enumerate()[1:]: t.join()\nprint(threading.active_count())", stdout: "1\n"},
 	}},
 	{"MEM-06 processes", []step{
 		{send: "import os\nkept = 1\nfor _ in range(20):\n    if os.fork() == 0:\n        while True: pass\nwhile True: pass", timeout: shortTime, failure: keptAt},
@@ -226,13 +233,6 @@ var bombScenarios = []scenario{
 }
 
 var processScenarios = []scenario{
-	{"MEM-05", []step{
-		{send: "import os\nprint(os.cpu_count(), len(os.sched_getaffinity(0)), open('/proc/meminfo').readline())", stdout: "1 1 MemTotal:        1048576 kB\n\n"},
-		{send: "import multiprocessing\nprint(multiprocessing.cpu_count(), os.process_cpu_count(), os.cpu_count())", stdout: "1 1 1\n"},
-		{send: "import subprocess\nprint(subprocess.run(['nproc'], capture_output=True, text=True).stdout)", stdout: "1\n\n"},
-		{send: "print(open('/proc/cpuinfo').read().count('processor\\t'))", stdout: "1\n"},
-		{send: "print(os.sysconf('SC_NPROCESSORS_ONLN'), os.environ['OMP_NUM_THREADS'])", stdout: "1 1\n"},
-	}},
 	{"MEM-07", []step{
 		{send: "import subprocess\nprint(subprocess.run('echo a | tr a b | cat', shell=True, capture_output=True, text=True).stdout)", stdout: "b\n\n"},
 		{send: "print(subprocess.run('echo a' + ' | cat' * 40, shell=True, capture_output=True, text=True))", stdout: "CompletedProcess(args='echo a" + strings.Repeat(" | cat", 40) + `', returncode=0, stdout='a\n', stderr='')` + "\n"},

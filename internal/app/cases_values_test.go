@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -28,10 +29,8 @@ var resultScenarios = []scenario{
 	}},
 	{"VAL-02 unittest", []step{{
 		send:   "import unittest\nclass T(unittest.TestCase):\n    def test_it(self):\n        self.assertEqual(1, 1)\nif __name__ == '__main__':\n    unittest.main(argv=['x'], exit=False)",
-		stderr: anything, check: func(t *testing.T, r *chat.Reply) {
-			if !strings.Contains(r.Runs[0].Stderr, "Ran 1 test") || !strings.Contains(r.Runs[0].Stderr, "OK") {
-				t.Errorf("stderr %q; want one test that passed", r.Runs[0].Stderr)
-			}
+		stderr: anything, check: func(r *chat.Reply) string {
+			return unless(strings.Contains(r.Runs[0].Stderr, "Ran 1 test"), "stderr %q; want one test that passed", r.Runs[0].Stderr)
 		},
 	}}},
 	{"VAL-03", []step{
@@ -70,11 +69,7 @@ var resultScenarios = []scenario{
 		{send: "kept = 1\nclass R:\n    def __repr__(self):\n        while True:\n            pass"},
 		{send: "R()", timeout: shortTime, failure: []string{"Stopped after 1 s", "variables are kept"}},
 		{send: "[R()]", timeout: shortTime, failure: []string{"Stopped after 1 s"}},
-		{send: "class H:\n    def __repr__(self): return 'x' * 10_000_000\nH()", value: anything, check: func(t *testing.T, r *chat.Reply) {
-			if v := r.Runs[0].Value; len(v) > 1<<17 || !strings.Contains(v, "left out") {
-				t.Errorf("value of %d bytes; want it cut and said so", len(v))
-			}
-		}},
+		{send: "class H:\n    def __repr__(self): return 'x' * 10_000_000\nH()", value: anything, check: valueCut},
 		{send: "print(kept)", stdout: "1\n"},
 	}},
 	{"VAL-11", []step{
@@ -197,13 +192,25 @@ var encodingScenarios = []scenario{
 	}},
 }
 
-func validText(t *testing.T, r *chat.Reply) {
-	t.Helper()
-	for _, s := range []string{r.Text, r.Runs[0].Stdout, r.Runs[0].Stderr, r.Runs[0].Value, r.Runs[0].Error} {
-		if !utf8.ValidString(s) {
-			t.Errorf("not UTF-8: %q", s)
-		}
+// unless returns a problem unless it is all right.
+func unless(right bool, format string, args ...any) string {
+	if right {
+		return ""
 	}
+	return fmt.Sprintf(format, args...)
+}
+
+func validText(r *chat.Reply) string {
+	all := r.Text + r.Runs[0].Stdout + r.Runs[0].Stderr + r.Runs[0].Value + r.Runs[0].Error
+	return unless(utf8.ValidString(all), "not UTF-8: %q", all)
+}
+
+// cutBytes is more than what is passed on of a value or an error, and less than what the code made.
+const cutBytes = 1 << 17
+
+func valueCut(r *chat.Reply) string {
+	v := r.Runs[0].Value
+	return unless(len(v) < cutBytes && strings.Contains(v, "left out"), "value of %d bytes; want it cut, and said so", len(v))
 }
 
 var localeScenarios = []scenario{
@@ -225,10 +232,9 @@ var localeScenarios = []scenario{
 		{send: "import locale, sys\nprint(locale.setlocale(locale.LC_ALL, ''), locale.getpreferredencoding(), sys.getfilesystemencoding())", stdout: "C.UTF-8 UTF-8 utf-8\n"},
 		{
 			send:   "try:\n    locale.setlocale(locale.LC_ALL, 'de_DE.UTF-8')\n    print(locale.format_string('%.2f', 1234.5, grouping=True))\nexcept locale.Error as e:\n    print(e)",
-			stdout: anything, check: func(t *testing.T, r *chat.Reply) {
-				if got := r.Runs[0].Stdout; got != "1.234,50\n" && got != "unsupported locale setting\n" {
-					t.Errorf("stdout %q; want the German number, or that the locale is not there", got)
-				}
+			stdout: anything, check: func(r *chat.Reply) string {
+				got := r.Runs[0].Stdout
+				return unless(got == "1.234,50\n" || got == "unsupported locale setting\n", "stdout %q; want the German number, or that the locale is not there", got)
 			},
 		},
 		{send: "print(locale.setlocale(locale.LC_ALL, 'C.UTF-8'), 'ß'.upper(), sorted(['ä', 'z']))", stdout: "C.UTF-8 SS ['z', 'ä']\n"},

@@ -147,14 +147,14 @@ func hintFor(r *kernel.Result) string {
 	if r.Error == nil {
 		return ""
 	}
-	switch r.Error.Type {
-	case "ModuleNotFoundError":
+	if r.Error.Type == "ModuleNotFoundError" {
 		return "Only Python's standard library is there: packages cannot be installed yet."
-	case "gaierror", "URLError", "ConnectError", "ConnectionError":
-		return "The sandbox has no network."
 	}
-	if strings.Contains(r.Error.Message, "Network is unreachable") {
-		return "The sandbox has no network."
+	// Libraries have errors of their own for it; the system's words are in all of them.
+	for _, words := range []string{"Network is unreachable", "Name or service not known", "Temporary failure in name resolution"} {
+		if strings.Contains(r.Error.Message, words) {
+			return "The sandbox has no network."
+		}
 	}
 	return ""
 }

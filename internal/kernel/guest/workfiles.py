@@ -14,7 +14,7 @@ LISTED = 20_000  # entries that one report may name
 
 _open, _close, _read, _write = os.open, os.close, os.read, os.write
 _scandir, _stat, _fstat, _fsencode = os.scandir, os.stat, os.fstat, os.fsencode
-_mkdir, _rename, _unlink = os.mkdir, os.rename, os.unlink
+_mkdir, _rmdir, _rename, _unlink = os.mkdir, os.rmdir, os.rename, os.unlink
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -62,7 +62,17 @@ class Work:
         found[path] = (info.st_size, kind, f"{info.st_mtime_ns}-{info.st_ctime_ns}-{info.st_ino}")
 
     def baseline(self) -> None:
-        """Take what is there now as known."""
+        """Take what is there now as known, also what the host has just put there.
+
+        gVisor's overlay remembers what it has listed of a folder, until something in
+        it is made or removed from inside.
+        """
+        probe = self._root + b"/.runpython-probe"
+        try:
+            _mkdir(probe)
+            _rmdir(probe)
+        except OSError:  # no room, or the chat has something of that name
+            pass
         self._seen, _ = self.scan()
 
     def changes(self) -> dict | None:
