@@ -13,7 +13,6 @@
 //
 // # Failure
 //
-// Code that crashes, loops or breaks a limit is a [Result] with a [Status]. An
-// error means that the guest is lost; Lost then reports true, and all that
-// is left to do is Close.
+// Code that crashes, loops or breaks a limit is a [Result] with a [Status]. After an
+// error Lost tells whether the guest is lost: then all that is left to do is Close.
 package kernel

@@ -2,9 +2,11 @@ package kernel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
+	"time"
 )
 
 // report checks what a guest tells of its files. Paths that could leave a folder are dropped.
@@ -88,58 +90,83 @@ func pathTo(path string) string {
 	return b.String()
 }
 
-// Get reads files of /work, each at most limit bytes. sink gets the bytes of each
+// transferDeadline bounds a Get or a Put.
+const transferDeadline = 2 * time.Minute
+
+// Get reads files of /work, limit bytes at most in all. sink gets the bytes of each
 // file in order; after its last byte, end gets the reason why a file is not whole, or "".
-// An error of sink or end is returned, after the rest was read and dropped.
+// An error of sink or end ends it and is returned. It works also when the interpreter has ended.
 func (k *Kernel) Get(ctx context.Context, paths []string, limit int64, sink func(index int, data []byte) error, end func(index int, problem string) error) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.lost {
-		return fmt.Errorf("guest %s has ended", k.guest.ID)
-	}
-	k.wakeUp()
 	defer k.rest()
-	k.turn++
-	wanted := make([]string, len(paths))
-	for i, p := range paths {
-		wanted[i] = pathTo(p)
-	}
-	if err := k.wire.send(map[string]any{"op": "get", "id": k.turn, "paths": wanted, "limit": limit}, nil); err != nil {
-		k.guest.Kill()
-		k.lost = true
+	if err := k.awake(); err != nil {
 		return err
 	}
-	return k.receiveFiles(ctx, len(paths), limit, sink, end)
-}
-
-func (k *Kernel) receiveFiles(ctx context.Context, count int, limit int64, sink func(int, []byte) error, end func(int, string) error) error {
-	var failed error
-	var got int64
-	for index := 0; index < count; {
-		m, err := k.next(context.WithoutCancel(ctx), answerDeadline) // the guest sends all in any case
-		if err != nil {
+	t := &transfer{limit: limit, sink: sink, end: end}
+	for t.base = 0; t.base < len(paths); t.base = t.index {
+		k.turn++
+		t.id, t.count = k.turn, len(paths)
+		wanted := make([]string, 0, len(paths)-t.base)
+		for _, p := range paths[t.base:] {
+			wanted = append(wanted, pathTo(p))
+		}
+		if err := k.say(map[string]any{"op": "get", "id": t.id, "paths": wanted, "limit": limit - t.bytes}, nil); err != nil {
 			return err
 		}
-		if m.Op != "file" || m.ID != k.turn || m.Index != index {
-			continue
-		}
-		if got += int64(len(m.body)); got > limit {
-			k.guest.Kill()
-			k.lost = true
-			return fmt.Errorf("%w: a file of more than %d bytes", errProtocol, limit)
-		}
+		err := k.converse(ctx, transferDeadline, t.take)
 		switch {
-		case failed != nil: // drop the rest
-		case m.End:
-			failed = end(index, cut(m.errorText(), noteBytes))
-		default:
-			failed = sink(index, m.body)
-		}
-		if m.End {
-			index, got = index+1, 0
+		case errors.Is(t.failed, errProtocol):
+			return k.giveUp(t.failed)
+		case t.failed != nil:
+			return t.failed
+		case errors.Is(err, errDied): // init answers for the rest
+			t.interrupted()
+		case err != nil:
+			return err
 		}
 	}
-	return failed
+	return t.failed
+}
+
+// transfer is a Get under way.
+type transfer struct {
+	limit  int64
+	sink   func(int, []byte) error
+	end    func(int, string) error
+	id     int   // of the request
+	base   int   // number of the request's first file
+	index  int   // number of the file that comes
+	count  int   // of all files
+	begun  bool  // bytes of that file have come
+	bytes  int64 // in all
+	failed error
+}
+
+// take takes one message; over is true when all files have come, or none may come any more.
+func (t *transfer) take(m *message) (over bool) {
+	if m.Op != "file" || m.ID != t.id || t.base+m.Index != t.index {
+		return false
+	}
+	t.bytes += int64(len(m.body))
+	switch {
+	case t.bytes > t.limit:
+		t.failed = fmt.Errorf("%w: files of more than %d bytes", errProtocol, t.limit)
+	case m.End:
+		t.failed = t.end(t.index, cut(m.errorText(), noteBytes))
+		t.index, t.begun = t.index+1, false
+	default:
+		t.failed, t.begun = t.sink(t.index, m.body), true
+	}
+	return t.failed != nil || t.index == t.count
+}
+
+// interrupted gives up the file that was half sent.
+func (t *transfer) interrupted() {
+	if t.begun {
+		t.failed = t.end(t.index, "the interpreter ended while it was read")
+		t.index, t.begun = t.index+1, false
+	}
 }
 
 // Put writes a file into /work of the living interpreter, which sees it at once.
@@ -147,11 +174,10 @@ func (k *Kernel) receiveFiles(ctx context.Context, count int, limit int64, sink 
 func (k *Kernel) Put(ctx context.Context, path string, content io.Reader) (problem string, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.lost {
-		return "", fmt.Errorf("guest %s has ended", k.guest.ID)
-	}
-	k.wakeUp()
 	defer k.rest()
+	if err := k.awake(); err != nil {
+		return "", err
+	}
 	if err := k.restart(ctx); err != nil {
 		return "", err
 	}
@@ -159,15 +185,11 @@ func (k *Kernel) Put(ctx context.Context, path string, content io.Reader) (probl
 	if err := k.sendFile(path, content); err != nil {
 		return "", err
 	}
-	for {
-		m, err := k.next(ctx, answerDeadline)
-		if err != nil {
-			return "", err
-		}
-		if m.Op == "put" && m.ID == k.turn {
-			return cut(m.errorText(), noteBytes), nil
-		}
-	}
+	err = k.converse(ctx, transferDeadline, func(m *message) bool {
+		problem = cut(m.errorText(), noteBytes)
+		return m.Op == "put" && m.ID == k.turn
+	})
+	return problem, err
 }
 
 // putChunk is how much of a file one message carries.
@@ -182,9 +204,7 @@ func (k *Kernel) sendFile(path string, content io.Reader) error {
 			return fmt.Errorf("read the upload: %w", err)
 		}
 		header := map[string]any{"op": "put", "id": k.turn, "path": pathTo(path), "first": first, "last": last}
-		if err := k.wire.send(header, buffer[:n]); err != nil {
-			k.guest.Kill()
-			k.lost = true
+		if err := k.say(header, buffer[:n]); err != nil {
 			return err
 		}
 		if last {

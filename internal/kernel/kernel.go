@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"sync"
@@ -24,8 +23,8 @@ type Config struct {
 	Log        *slog.Logger
 }
 
-// A Kernel is the interpreter of one chat. Its methods may be called from
-// several goroutines and then take turns. Close it.
+// A Kernel is the interpreter of one chat. Its methods may be called from several
+// goroutines and then take turns; Close ends what is under way. Close it.
 type Kernel struct {
 	config Config
 	guest  *sandbox.Sandbox
@@ -38,13 +37,14 @@ type Kernel struct {
 	readers  sync.WaitGroup
 	done     chan struct{} // closed by Close: nobody takes messages any more
 
-	mu    sync.Mutex  // one operation at a time; guards what follows
-	turn  int         // number of the last run
-	pid   int         // of the interpreter, as the guest numbers it
-	dead  bool        // the interpreter has ended, the guest lives
-	files *FileReport // what there was in /work when it ended between two runs, nil otherwise
-	lost  bool        // the guest has ended
-	still *time.Timer
+	mu      sync.Mutex  // one operation at a time; guards what follows
+	renewed bool        // the interpreter has ended since a run has last told of it
+	turn    int         // number of the last run
+	pid     int         // of the interpreter, as the guest numbers it
+	dead    bool        // the interpreter has ended, the guest lives
+	files   *FileReport // what there was in /work when it ended between two runs, nil otherwise
+	lost    bool        // the guest has ended
+	still   *time.Timer
 }
 
 const (
@@ -54,8 +54,9 @@ const (
 	// answerDeadline bounds everything that a guest should answer at once, on a machine
 	// under load and with as many files as a chat may have.
 	answerDeadline = 30 * time.Second
-	// queuedMessages is how many messages may wait for the goroutine that runs an operation.
-	queuedMessages = 16
+	// queuedMessages is how many messages may wait for the goroutine that runs an
+	// operation, and between the operations for the next one.
+	queuedMessages = 2
 )
 
 // Program returns what the sandboxes must run for this package. dir holds the files of
@@ -94,7 +95,6 @@ func warmUp(ctx context.Context, channel *os.File, token string) error {
 		return fmt.Errorf("greet the guest: %w", err)
 	}
 	stop := context.AfterFunc(ctx, func() { _ = channel.SetReadDeadline(time.Unix(1, 0)) }) // only fails when closed
-	defer stop()
 	run := func(code string) any {
 		return map[string]any{"op": "run", "n": 0, "candidates": []Candidate{{Code: code}}}
 	}
@@ -102,12 +102,17 @@ func warmUp(ctx context.Context, channel *os.File, token string) error {
 		say    any
 		answer string
 	}{{hello(), "hello"}, {run("1+1"), "done"}, {run("del _"), "done"}, {hello(), "hello"}} {
-		if err := w.send(step.say, nil); err != nil {
-			return err
+		err := w.send(step.say, nil)
+		if err == nil {
+			err = w.await(step.answer)
 		}
-		if err := w.await(step.answer); err != nil {
+		if err != nil {
+			stop()
 			return fmt.Errorf("greet the guest: %w", err)
 		}
+	}
+	if !stop() {
+		return fmt.Errorf("greet the guest: %w", ctx.Err())
 	}
 	return channel.SetReadDeadline(time.Time{}) //nolint:wrapcheck // only fails when closed
 }
@@ -132,7 +137,7 @@ func New(ctx context.Context, guest *sandbox.Sandbox, config Config, key string)
 	if err != nil {
 		return nil, errors.Join(err, guest.Close())
 	}
-	k.still = time.AfterFunc(time.Hour, guest.Stop)
+	k.still = time.AfterFunc(time.Hour, k.standStill)
 	k.readers.Go(k.stdout.pump)
 	k.readers.Go(k.stderr.pump)
 	k.readers.Go(k.read)
@@ -158,9 +163,7 @@ func (k *Kernel) read() {
 		m, err := k.wire.receive()
 		if err != nil {
 			k.broken = err
-			if !errors.Is(err, io.EOF) {
-				k.guest.Kill()
-			}
+			k.guest.Kill() // also at its end: an empty packet of the guest looks like that
 			return
 		}
 		select {
@@ -207,85 +210,13 @@ func (k *Kernel) rest() {
 	}
 }
 
-// next returns the next message within d.
-func (k *Kernel) next(ctx context.Context, d time.Duration) (*message, error) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case m, ok := <-k.messages:
-		if !ok {
-			return nil, k.lose()
-		}
-		return m, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-timer.C:
-		k.guest.Kill()
-		k.lost = true
-		return nil, fmt.Errorf("guest %s did not answer within %v", k.guest.ID, d)
+// standStill stops the guest some time after an operation, never during one.
+func (k *Kernel) standStill() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.lost {
+		k.guest.Stop()
 	}
-}
-
-// lose notes that the guest has ended and says why.
-func (k *Kernel) lose() error {
-	k.lost = true
-	return fmt.Errorf("guest %s has ended: %w", k.guest.ID, k.broken)
-}
-
-// greet begins with a new interpreter: seeds it, learns its number. An answer that
-// does not come ends the guest.
-func (k *Kernel) greet(ctx context.Context) error {
-	if err := k.wire.send(hello(), nil); err != nil {
-		k.guest.Kill()
-		k.lost = true
-		return err
-	}
-	for {
-		m, err := k.next(ctx, answerDeadline)
-		if err != nil {
-			return err
-		}
-		if m.Op == "hello" && m.PID > 1 {
-			k.pid = m.PID
-			return nil
-		}
-	}
-}
-
-// settle takes the messages that came between the runs. It reports whether the
-// interpreter has ended meanwhile: a thread that an earlier run left may do that.
-func (k *Kernel) settle() (ended bool) {
-	for {
-		select {
-		case m, ok := <-k.messages:
-			switch {
-			case !ok:
-				k.lost = true
-				return ended
-			case m.Op == "died":
-				k.dead, k.files, ended = true, m.Files.report(), true
-			}
-		default:
-			return ended
-		}
-	}
-}
-
-// restart begins a new interpreter in the guest, when the last one has ended.
-func (k *Kernel) restart(ctx context.Context) error {
-	if !k.dead {
-		return nil
-	}
-	if err := k.wire.send(map[string]any{"op": "start"}, nil); err != nil {
-		k.guest.Kill()
-		k.lost = true
-		return err
-	}
-	if err := k.greet(ctx); err != nil {
-		return err
-	}
-	k.dead = false
-	return nil
 }
 
 // signal sends a signal to the interpreter.

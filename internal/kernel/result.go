@@ -48,14 +48,14 @@ type Result struct {
 
 // A Value is the value of the last expression as text.
 type Value struct {
-	Text    string // at most valueBytes
+	Text    string // some 64 KiB at most
 	Type    string // name of its class
 	Omitted int64  // bytes left out of the middle
 }
 
 // A Table is a data frame.
 type Table struct {
-	Markdown string // at most valueBytes
+	Markdown string // some 64 KiB at most
 	Rows     int64
 	Columns  int64
 }
@@ -64,7 +64,7 @@ type Table struct {
 type Exception struct {
 	Type      string
 	Message   string
-	Traceback string // the user's lines only, at most valueBytes
+	Traceback string // the user's lines only, some 64 KiB at most
 }
 
 // An Image is a picture that the code has shown; its size and format are checked.

@@ -67,16 +67,15 @@ type run struct {
 }
 
 // Run runs the first of the candidates that is code. The end of ctx interrupts it like
-// the time limit does; the chat goes on after it. The error is that of a lost guest.
+// the time limit does; the chat goes on after it. An error means that nothing
+// ran: the guest is lost, or ctx ended before.
 func (k *Kernel) Run(ctx context.Context, req Request) (*Result, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.lost {
-		return nil, fmt.Errorf("guest %s has ended", k.guest.ID)
-	}
-	k.wakeUp()
 	defer k.rest()
-	renewed := k.settle()
+	if err := k.awake(); err != nil {
+		return nil, err
+	}
 	if err := k.restart(ctx); err != nil {
 		return nil, err
 	}
@@ -100,7 +99,8 @@ func (k *Kernel) Run(ctx context.Context, req Request) (*Result, error) {
 		<-r.pending
 	}
 	r.finish(err)
-	r.result.Renewed, r.result.Files, k.files = renewed, merge(k.files, r.result.Files), nil
+	r.result.Renewed, r.result.Files = k.renewed, merge(k.files, r.result.Files)
+	k.renewed, k.files = false, nil
 	if err != nil {
 		k.guest.Kill()
 		k.lost, r.result.Lost, r.result.Reset = true, true, true
@@ -254,18 +254,21 @@ func (r *run) watchMemory(ctx context.Context) error {
 	case held > r.allowed:
 		r.stop(ctx, Memory)
 	case r.why == Memory && !r.killed: // it helped: the code may go on until its time limit
-		r.recovered()
+		r.recovered(ctx)
 	}
 	return nil
 }
 
 // recovered undoes what stop began, when code has freed its memory.
-func (r *run) recovered() {
-	r.why = ""
+func (r *run) recovered(ctx context.Context) {
+	r.why, r.bound = "", nil
 	r.next.Reset(max(0, r.limit-time.Since(r.begun)))
 	if !r.reached {
 		r.reached = true
 		r.result.Notes = append(r.result.Notes, fmt.Sprintf("the memory limit of %s was reached for a moment", size(r.kernel.config.Limits.MemoryBytes)))
+	}
+	if ctx.Err() != nil { // the caller left meanwhile
+		r.stop(ctx, Canceled)
 	}
 }
 

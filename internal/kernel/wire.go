@@ -14,7 +14,8 @@ const (
 	tokenBytes   = 16
 	chunkBytes   = 60_000
 	packetBytes  = 64 << 10
-	messageBytes = 16 << 20 // longest message from a guest: a picture or a report of 20,000 files
+	messageBytes = 16 << 20 // longest message from a guest: a picture
+	headerBytes  = 8 << 20  // longest header: a report of 10,000 files with long names
 	// sendDeadline bounds a send: a guest that does not read its channel is lost.
 	sendDeadline = 10 * time.Second
 )
@@ -71,10 +72,15 @@ func (w *wire) receive() (*message, error) {
 		if n == 0 {
 			return nil, io.EOF
 		}
-		chunk, more, ok := w.open(w.packet[:n])
-		if !ok {
+		chunk, mark := w.open(w.packet[:n])
+		switch mark {
+		case 0:
+			continue
+		case '!': // init begins: what the interpreter has not finished is void
+			joined = nil
 			continue
 		}
+		more := mark == '+'
 		if len(joined)+len(chunk) > messageBytes {
 			return nil, fmt.Errorf("%w: a message of more than %d bytes", errProtocol, messageBytes)
 		}
@@ -101,13 +107,13 @@ func (w *wire) await(op string) error {
 	}
 }
 
-// open checks a packet's token and returns its content.
-func (w *wire) open(packet []byte) (chunk []byte, more, ok bool) {
+// open checks a packet's token and returns its mark and content; the mark is 0 for rubbish.
+func (w *wire) open(packet []byte) (chunk []byte, mark byte) {
 	rest, found := bytes.CutPrefix(packet, w.token)
-	if !found || len(rest) == 0 || rest[0] != '+' && rest[0] != '.' {
-		return nil, false, false
+	if !found || len(rest) == 0 || !bytes.ContainsRune([]byte("+.!"), rune(rest[0])) {
+		return nil, 0
 	}
-	return rest[1:], rest[0] == '+', true
+	return rest[1:], rest[0]
 }
 
 // message is any message of a guest; which fields are set depends on Op.
@@ -116,28 +122,22 @@ type message struct {
 	N      int    `json:"n"`
 	ID     int    `json:"id"`
 	Status status `json:"status"`
-	Error  any    `json:"error"`
+	// Error is an object in `done` and a string elsewhere.
+	Error json.RawMessage `json:"error"`
 
-	Python string `json:"python"`
-	PID    int    `json:"pid"`
+	PID int `json:"pid"` // of `hello`
 
-	MIME   string `json:"mime"`
-	Width  int    `json:"width"`
-	Height int    `json:"height"`
-	Source string `json:"source"`
+	Source string `json:"source"` // of `image`
 
-	Stream string `json:"stream"`
-
-	Index int   `json:"index"`
-	End   bool  `json:"end"`
-	Size  int64 `json:"size"`
+	Index int  `json:"index"` // of `file`
+	End   bool `json:"end"`
 
 	Chosen   int       `json:"chosen"`
 	Value    *rawValue `json:"value"`
 	Table    *rawTable `json:"table"`
 	Exit     *int      `json:"exit"`
 	ExitText string    `json:"exit_message"`
-	Notes    []string  `json:"notes"`
+	Notes    texts     `json:"notes"`
 	Files    *rawFiles `json:"files"`
 	Reason   string    `json:"reason"`
 
@@ -157,11 +157,46 @@ type rawTable struct {
 }
 
 type rawFiles struct {
-	Changed []rawEntry `json:"changed"`
-	Deleted []string   `json:"deleted"`
-	Total   int        `json:"total"`
-	Over    bool       `json:"over"`
-	Full    bool       `json:"full"`
+	Changed entries `json:"changed"`
+	Deleted texts   `json:"deleted"`
+	Total   int     `json:"total"`
+	Over    bool    `json:"over"`
+	Full    bool    `json:"full"`
+}
+
+// listed is how many elements of a list are read; a guest's own lists are shorter.
+const listed = 20_001
+
+// texts and entries are lists that are refused when they are too long, before
+// they take more memory than the message itself.
+type (
+	texts   []string
+	entries []rawEntry
+)
+
+// UnmarshalJSON reads a list of strings.
+func (t *texts) UnmarshalJSON(data []byte) error { return readList(data, (*[]string)(t)) }
+
+// UnmarshalJSON reads a list of entries.
+func (e *entries) UnmarshalJSON(data []byte) error { return readList(data, (*[]rawEntry)(e)) }
+
+func readList[T any](data []byte, into *[]T) error {
+	list := json.NewDecoder(bytes.NewReader(data))
+	first, err := list.Token()
+	if err != nil || first == nil { // null is no list
+		return err //nolint:wrapcheck // wrapped by parseMessage
+	}
+	for list.More() {
+		if len(*into) == listed {
+			return fmt.Errorf("a list of more than %d", listed)
+		}
+		var element T
+		if err := list.Decode(&element); err != nil {
+			return err //nolint:wrapcheck // wrapped by parseMessage
+		}
+		*into = append(*into, element)
+	}
+	return nil
 }
 
 // rawEntry is [path, size, kind, stamp].
@@ -201,6 +236,9 @@ func (s *status) UnmarshalJSON(data []byte) error {
 // parseMessage splits and decodes a message; the result does not alias data.
 func parseMessage(data []byte) (*message, error) {
 	header, body, _ := bytes.Cut(data, []byte("\n"))
+	if len(header) > headerBytes {
+		return nil, fmt.Errorf("%w: a header of %d bytes", errProtocol, len(header))
+	}
 	var m message
 	if err := json.Unmarshal(header, &m); err != nil {
 		return nil, fmt.Errorf("%w: %w", errProtocol, err)
@@ -209,21 +247,24 @@ func parseMessage(data []byte) (*message, error) {
 	return &m, nil
 }
 
-// text returns the error field when it is a string.
+// errorText returns the error field when it is a string.
 func (m *message) errorText() string {
-	s, _ := m.Error.(string)
+	var s string
+	if json.Unmarshal(m.Error, &s) != nil {
+		return "" // an object, or nothing
+	}
 	return s
 }
 
-// exception returns the error field of `done`.
+// exception returns the error field of `done`, nil when there is none.
 func (m *message) exception() *Exception {
-	fields, ok := m.Error.(map[string]any)
-	if !ok {
-		return nil
+	var e *struct {
+		Type      string `json:"type"`
+		Message   string `json:"message"`
+		Traceback string `json:"traceback"`
 	}
-	get := func(name string) string {
-		s, _ := fields[name].(string)
-		return cut(s, valueBytes)
+	if json.Unmarshal(m.Error, &e) != nil || e == nil {
+		return nil // a string, or nothing
 	}
-	return &Exception{Type: get("type"), Message: get("message"), Traceback: get("traceback")}
+	return &Exception{Type: cut(e.Type, noteBytes), Message: cut(e.Message, valueBytes), Traceback: cut(e.Traceback, valueBytes)}
 }

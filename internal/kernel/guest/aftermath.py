@@ -8,6 +8,7 @@ def serve(token: str, root: str, limit: int, status: int, reason: str) -> None:
     """Speak with the host until it wants another kernel."""
     host = channel.Channel(0, token)
     work = workfiles.Work(root, limit)
+    host.begin()
     host.send({"op": "died", "status": status, "reason": reason, "files": work.listing()})
     while True:
         header, _ = host.receive()

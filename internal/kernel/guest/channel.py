@@ -37,6 +37,10 @@ class Channel:
             mark = self._last if start + CHUNK_BYTES >= len(data) else self._more
             _write(self._fd, mark + view[start : start + CHUNK_BYTES])
 
+    def begin(self) -> None:
+        """Tell the host to forget the message that another process did not finish."""
+        _write(self._fd, self._token + b"!")
+
     def receive(self) -> tuple[dict, bytes]:
         """Return the next message. Raises EOFError when the host has gone."""
         parts = []

@@ -102,13 +102,15 @@ class Work:
         self._seen[path] = (info.st_size, kind, f"{info.st_mtime_ns}-{info.st_ctime_ns}-{info.st_ino}")
 
     def get(self, channel, identity: int, paths: list[str], limit: int) -> None:
-        """Send the bytes of each path, `limit` at most of each."""
+        """Send the bytes of each path, `limit` at most in all."""
+        left = limit
         for index, path in enumerate(paths):
             size, error = 0, ""
             try:
-                size = self._send(channel, identity, index, path.encode("latin-1"), limit)
+                size = self._send(channel, identity, index, path.encode("latin-1"), left)
             except OSError as problem:
                 error = problem.strerror or "unreadable"
+            left -= size
             channel.send({"op": "file", "id": identity, "index": index, "end": True, "size": size, "error": error})
 
     def _send(self, channel, identity: int, index: int, path: bytes, limit: int) -> int:

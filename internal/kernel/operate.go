@@ -1,0 +1,128 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// errDied ends an operation during which the interpreter has ended. The guest
+// lives, and init answers from then on.
+var errDied = errors.New("the interpreter has ended")
+
+// converse takes the messages of one operation until handle says that it is over.
+// All of it is done within limit: a guest that is not done then, or that grows
+// meanwhile to twice its memory limit, is ended. When ctx ends the operation is given
+// up; what the guest still answers to it is dropped by the next one.
+func (k *Kernel) converse(ctx context.Context, limit time.Duration, handle func(*message) (over bool)) error {
+	timer, watch := time.NewTimer(limit), time.NewTicker(memoryEvery)
+	defer timer.Stop()
+	defer watch.Stop()
+	for {
+		select {
+		case m, ok := <-k.messages:
+			switch {
+			case !ok:
+				return k.lose()
+			case m.Op == "died":
+				k.note(m)
+				return errDied
+			case handle(m):
+				return nil
+			}
+		case <-watch.C:
+			if held := k.guest.MemoryBytes(); held > 2*k.config.Limits.MemoryBytes {
+				return k.giveUp(fmt.Errorf("guest %s holds %d bytes, more than twice its limit", k.guest.ID, held))
+			}
+		case <-timer.C:
+			return k.giveUp(fmt.Errorf("guest %s did not answer within %v", k.guest.ID, limit))
+		case <-ctx.Done():
+			return fmt.Errorf("wait for guest %s: %w", k.guest.ID, ctx.Err())
+		}
+	}
+}
+
+// giveUp ends the guest.
+func (k *Kernel) giveUp(err error) error {
+	k.guest.Kill()
+	k.lost = true
+	return err
+}
+
+// lose notes that the guest has ended and says why.
+func (k *Kernel) lose() error {
+	k.lost = true
+	return fmt.Errorf("guest %s has ended: %w", k.guest.ID, k.broken)
+}
+
+// note takes it that the interpreter has ended while no run was under way.
+func (k *Kernel) note(m *message) {
+	k.dead, k.renewed, k.files = true, true, m.Files.report()
+}
+
+// say sends a message that the guest must take.
+func (k *Kernel) say(header any, body []byte) error {
+	if err := k.wire.send(header, body); err != nil {
+		return k.giveUp(err)
+	}
+	return nil
+}
+
+// settle takes the messages that came since the last operation: code that it has left
+// running may have ended the interpreter, or the guest.
+func (k *Kernel) settle() error {
+	for {
+		select {
+		case m, ok := <-k.messages:
+			switch {
+			case !ok:
+				return k.lose()
+			case m.Op == "died":
+				k.note(m)
+			}
+		default:
+			return nil
+		}
+	}
+}
+
+// awake begins an operation: it lets the guest go on and settles what came since the
+// last one. The caller ends the operation with rest, also after an error.
+func (k *Kernel) awake() error {
+	if k.lost {
+		return fmt.Errorf("guest %s has ended", k.guest.ID)
+	}
+	k.wakeUp()
+	return k.settle()
+}
+
+// restart begins a new interpreter in the guest, when the last one has ended.
+func (k *Kernel) restart(ctx context.Context) error {
+	if !k.dead {
+		return nil
+	}
+	if err := k.say(map[string]any{"op": "start"}, nil); err != nil {
+		return err
+	}
+	if err := k.greet(ctx); err != nil {
+		return err
+	}
+	k.dead = false
+	return nil
+}
+
+// greet begins with a new interpreter: seeds it, learns its number. An answer that
+// does not come ends the guest.
+func (k *Kernel) greet(ctx context.Context) error {
+	if err := k.say(hello(), nil); err != nil {
+		return err
+	}
+	return k.converse(ctx, answerDeadline, func(m *message) bool {
+		if m.Op != "hello" || m.PID <= 1 {
+			return false
+		}
+		k.pid = m.PID
+		return true
+	})
+}
