@@ -19,6 +19,9 @@ func limitCases(t *testing.T, data string) {
 	a := openAt(t, data, nil)
 	t.Run("OUT-02", func(t *testing.T) { floods(t, a) }) // before the others: it looks at the memory of this process
 	t.Run("OUT-05", func(t *testing.T) { wholeOutput(t, a) })
+	t.Run("TIM-06", func(t *testing.T) {
+		clampScenario.play(t, openAt(t, data, func(c *config.Config, _ *app.Build) { c.RunTimeout, c.Pool = shortTime, 0 }))
+	})
 	t.Run("MEM-05", func(t *testing.T) {
 		sizeScenario.play(t, openAt(t, data, func(c *config.Config, _ *app.Build) { c.CPUs, c.MemoryBytes, c.Pool = 1, 300<<20, 0 }))
 	})
@@ -190,6 +193,12 @@ var outputScenarios = []scenario{
 		{send: "print('new')", stdout: "new\n", state: chat.Reset},
 	}},
 }
+
+// clampScenario asks for more time than the operator allows.
+var clampScenario = scenario{"", []step{
+	{send: "import time\nprint('on')\ntime.sleep(130)", timeout: 300 * shortTime, stdout: "on\n", failure: keptAt, text: []string{"ask the operator for more time"}},
+	{send: "time.sleep(130)", timeout: shortTime / 2, failure: []string{"Stopped after 0.5 s", variablesKept}},
+}}
 
 // sizeScenario looks at a guest of one processor and 300 MiB.
 var sizeScenario = scenario{"", []step{

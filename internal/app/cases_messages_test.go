@@ -203,7 +203,6 @@ func wireCases(t *testing.T, url string) {
 			t.Errorf("%.300s; want invalid params with the limit", a.raw)
 		}
 	})
-	t.Run("ISO-08", func(t *testing.T) { strangeCredentials(t, url) })
 	t.Run("CHT-15", func(t *testing.T) {
 		s := connect(t, &mcp.StreamableClientTransport{Endpoint: url})
 		_, _, id := call(t, s, "", "import math; r = 2")
@@ -214,25 +213,6 @@ func wireCases(t *testing.T, url string) {
 			t.Errorf("without an id:\n%s", text)
 		}
 	})
-}
-
-// strangeCredentials are of no use and of no harm where no login is asked for.
-func strangeCredentials(t *testing.T, url string) {
-	for _, value := range []string{"Bearer change-me", "Bearer secret", "Basic YWRtaW46YWRtaW4="} {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader("{}"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		request.Header.Set("Authorization", value)
-		request.Header.Set("Origin", "http://evil.example")
-		response, err := new(http.Client).Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if response.StatusCode != http.StatusForbidden || response.Body.Close() != nil {
-			t.Errorf("%s from a foreign page: status %d, want 403", value, response.StatusCode)
-		}
-	}
 }
 
 // repeated reads a text again and again.
@@ -249,4 +229,3 @@ func (r *repeated) Read(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
-

@@ -30,6 +30,7 @@ func worldCases(t *testing.T, data string) {
 	t.Run("ISO-03", func(t *testing.T) { strangers(t, a) })
 	t.Run("NET-09", func(t *testing.T) { listener(t, a) })
 	t.Run("RUN-01", func(t *testing.T) { examined(t, data) })
+	t.Run("RUN-04", func(t *testing.T) { controlGroups(t, data) })
 	t.Run("RUN-02", func(t *testing.T) { brokenEngine(t, data) })
 	t.Run("RUN-03", func(t *testing.T) { sickGuest(t, data) })
 	play(t, a, threadScenarios)
@@ -280,6 +281,23 @@ func examined(t *testing.T, data string) {
 	}
 }
 
+// controlGroups wants limits to hold with and without them, and the examination to say
+// which it is. The limits themselves are those of MEM-02, MEM-03 and MEM-05.
+func controlGroups(t *testing.T, data string) {
+	c := config.Default(func(string) (string, bool) { return "", false })
+	c.Data, c.Pool = data, 0
+	for _, f := range app.Doctor(t.Context(), c, build(t)) {
+		if f.Name != "control groups" {
+			continue
+		}
+		if f.Level == app.Fine && !strings.HasPrefix(f.Detail, "version ") || f.Level == app.Less && (!strings.Contains(f.Detail, "control group") || f.Remedy == "") {
+			t.Errorf("%+v; want the version, and which limits are held otherwise", f)
+		}
+		return
+	}
+	t.Error("control groups are not examined")
+}
+
 // brokenEngine wants a prompt and clear error where no guest can start.
 func brokenEngine(t *testing.T, data string) {
 	c := config.Default(func(string) (string, bool) { return "", false })
@@ -298,7 +316,7 @@ func brokenEngine(t *testing.T, data string) {
 // sickGuest stops a guest from outside in the middle of a run.
 func sickGuest(t *testing.T, data string) {
 	a := openAt(t, data, func(c *config.Config, _ *app.Build) { c.Pool = 0 })
-	sick := send(t, a, chat.Request{Message: "x = 1"}).ChatID
+	sick := send(t, a, chat.Request{Message: "import os\nos.mkdir('d'); open('d/kept.txt', 'w').write('kept');"}).ChatID
 	guests := sentries(t, data)
 	well := send(t, a, chat.Request{Message: "y = 2"}).ChatID
 	var once sync.Once
@@ -324,8 +342,11 @@ func sickGuest(t *testing.T, data string) {
 		t.Errorf("the other chat: %s", r.Text)
 	}
 	wait.Wait()
-	if r := send(t, a, chat.Request{ChatID: sick, Message: "print('again')"}); r.IsError || r.State != chat.Reset || r.Runs[0].Stdout != "again\n" {
-		t.Errorf("its next call: %q\n%s", r.State, r.Text)
+	// The new guest has the files of the chat, and keeps them in turn.
+	for _, code := range []string{"print(os.listdir('.'))\nos._exit(0)", "print(os.listdir('.'), open('d/kept.txt').read())"} {
+		if r := send(t, a, chat.Request{ChatID: sick, Message: "import os\n" + code}); r.State != chat.Reset || !strings.HasPrefix(r.Runs[0].Stdout, "['d']") {
+			t.Errorf("its next call: %q\n%s", r.State, r.Text)
+		}
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("the caller has gone"))

@@ -185,7 +185,7 @@ func TestLostSandboxIsReplacedWithTheFiles(t *testing.T) {
 	}
 }
 
-// CHT-06: when interpreters are ended early the next result says so.
+// CHT-04, CHT-06: when interpreters are ended early the next result says so, and goes on with a new one.
 func TestLeastRecentlyUsedMakesRoom(t *testing.T) {
 	s, _ := newService(t, func(o *chat.Options) { o.Limits.Kernels = 2 })
 	a, b := ask(t, s, "", "set x").ChatID, ask(t, s, "", "set x").ChatID
@@ -226,6 +226,15 @@ func TestMessagesWithoutCode(t *testing.T) {
 	}
 	if w.started != 1 {
 		t.Errorf("%d interpreters started; want 1, for the text that may be code", w.started)
+	}
+	// A chat that goes on is not new because a message has no code.
+	id := ask(t, s, "", "set x").ChatID
+	for _, want := range []chat.State{chat.Kept, chat.Reset} {
+		reply, err := s.Turn(t.Context(), chat.Request{ChatID: id, Message: "What is 17% of 2340?"})
+		if err != nil || reply.State != want || reply.ChatID != id || want == chat.Reset && reply.StateReason == "" {
+			t.Errorf("prose in a chat: %+v, %v; want state %s", reply, err, want)
+		}
+		ask(t, s, id, "crash")
 	}
 	// MSG-19
 	for _, blank := range []string{"", "  \n\t"} {

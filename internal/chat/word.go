@@ -2,6 +2,7 @@ package chat
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -80,7 +81,7 @@ func (t *turn) newRun(r *kernel.Result) Run {
 func (t *turn) wordValue(b *blocks, r *kernel.Result) {
 	switch {
 	case r.Table != nil:
-		b.text("Value:")
+		b.text(fmt.Sprintf("Value, %s × %s:", counted(r.Table.Rows, "row"), counted(r.Table.Columns, "column")))
 		b.text(shorten(r.Table.Markdown, shownValue))
 	case r.Value != nil:
 		text := r.Value.Text
@@ -89,6 +90,18 @@ func (t *turn) wordValue(b *blocks, r *kernel.Result) {
 		}
 		b.fence("Value:", text)
 	}
+}
+
+// counted returns a number of things in words: 1 row, 5,000,000 rows.
+func counted(n int64, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	digits := strconv.FormatInt(n, 10)
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits + " " + thing + "s"
 }
 
 // limitSentence tells which limit ended the run, in numbers, what became of the

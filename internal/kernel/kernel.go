@@ -72,7 +72,9 @@ func Program(dir, key string, limits sandbox.Limits) sandbox.Program {
 		Key:       key,
 		Arguments: []string{"-I", "-S", "-B", "/opt/runpython/init.py", token, string(options)},
 		Ready: func(ctx context.Context, s *sandbox.Sandbox) error {
-			return warmUp(ctx, s.Channel, token)
+			pid, err := warmUp(ctx, s.Channel, token)
+			s.Greeting = pid
+			return err
 		},
 	}
 }
@@ -83,8 +85,9 @@ func tokenOf(key string) string { return (key + "0123456789abcdef")[:tokenBytes]
 
 // warmUp says hello to a new guest and lets it do once what it will do for a chat:
 // the first touch of each page costs in a guest, some 8 ms in all, and is better
-// paid while the guest waits in the pool than by the first call.
-func warmUp(ctx context.Context, channel *os.File, token string) error {
+// paid while the guest waits in the pool than by the first call. It returns the
+// interpreter's number.
+func warmUp(ctx context.Context, channel *os.File, token string) (pid int, err error) {
 	w := newWire(channel, token)
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -92,7 +95,7 @@ func warmUp(ctx context.Context, channel *os.File, token string) error {
 	}
 	// Reading is bounded by the deadline and by the end of ctx, whichever comes first.
 	if err := channel.SetReadDeadline(deadline); err != nil {
-		return fmt.Errorf("greet the guest: %w", err)
+		return 0, fmt.Errorf("greet the guest: %w", err)
 	}
 	stop := context.AfterFunc(ctx, func() { _ = channel.SetReadDeadline(time.Unix(1, 0)) }) // only fails when closed
 	run := func(code string) any {
@@ -103,18 +106,20 @@ func warmUp(ctx context.Context, channel *os.File, token string) error {
 		answer string
 	}{{hello(), "hello"}, {run("1+1"), "done"}, {run("del _"), "done"}, {hello(), "hello"}} {
 		err := w.send(step.say, nil)
+		var m *message
 		if err == nil {
-			err = w.await(step.answer)
+			m, err = w.await(step.answer)
 		}
 		if err != nil {
 			stop()
-			return fmt.Errorf("greet the guest: %w", err)
+			return 0, fmt.Errorf("greet the guest: %w", err)
 		}
+		pid = max(pid, m.PID)
 	}
 	if !stop() {
-		return fmt.Errorf("greet the guest: %w", ctx.Err())
+		return 0, fmt.Errorf("greet the guest: %w", ctx.Err())
 	}
-	return channel.SetReadDeadline(time.Time{}) //nolint:wrapcheck // only fails when closed
+	return pid, channel.SetReadDeadline(time.Time{}) //nolint:wrapcheck // only fails when closed
 }
 
 func hello() map[string]any {
@@ -147,10 +152,17 @@ func New(ctx context.Context, guest *sandbox.Sandbox, config Config, key string)
 	return k, nil
 }
 
-// begin greets the interpreter of a new guest.
+// begin greets the interpreter of a new guest, unless it was greeted when it got
+// ready and has nothing new to look at in /work.
 func (k *Kernel) begin(ctx context.Context) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if pid, ok := k.guest.Greeting.(int); ok && pid > 1 {
+		if there, err := os.ReadDir(k.guest.Uploads); err == nil && len(there) == 0 {
+			k.pid = pid
+			return nil
+		}
+	}
 	k.wakeUp()
 	defer k.rest()
 	return k.greet(ctx)

@@ -95,14 +95,11 @@ func (w *wire) receive() (*message, error) {
 }
 
 // await drops messages until one with the op comes.
-func (w *wire) await(op string) error {
+func (w *wire) await(op string) (*message, error) {
 	for {
 		m, err := w.receive()
-		if err != nil {
-			return err
-		}
-		if m.Op == op {
-			return nil
+		if err != nil || m.Op == op {
+			return m, err
 		}
 	}
 }

@@ -9,10 +9,15 @@ import (
 	"strconv"
 )
 
-// Where things are in the guest.
+// Where a guest finds the folders of the host that are in a Config. Bytecode and
+// tracebacks name them, never those of the host.
 const (
-	guestPython   = "/opt/python"
-	guestPrograms = "/opt/runpython"
+	GuestPython   = "/opt/python"    // Config.Interpreter
+	GuestPrograms = "/opt/runpython" // Program.Dir
+)
+
+// Where other things are in the guest.
+const (
 	guestPackages = "/opt/env"
 	guestWork     = "/work"
 	guestHome     = "/tmp"
@@ -74,9 +79,11 @@ func (h *Host) writeBundle(dir string) error {
 	if err != nil {
 		return fmt.Errorf("configuration of a guest: %w", err)
 	}
+	memory := filepath.Join(dir, "meminfo")
 	return errors.Join(
 		os.WriteFile(filepath.Join(dir, "config.json"), config, 0o600),
-		os.WriteFile(filepath.Join(dir, "meminfo"), []byte(h.config.Limits.memoryInformation()), 0o444),
+		os.WriteFile(memory, []byte(h.config.Limits.memoryInformation()), 0o444),
+		os.Chmod(memory, 0o444), // whatever the umask is
 	)
 }
 
@@ -102,7 +109,7 @@ func (h *Host) spec(dir string) spec {
 
 // guestCommand is the command line of the guest's first process.
 func (h *Host) guestCommand() []string {
-	command := []string{guestPython + "/bin/python3"}
+	command := []string{GuestPython + "/bin/python3"}
 	command = append(command, h.config.Program.Arguments...)
 	return append(command, h.config.Limits.arguments()...)
 }
@@ -118,8 +125,8 @@ func (h *Host) mounts(dir string) []mount {
 		{"/sys", "sysfs", "sysfs", []string{"nosuid", "noexec", "nodev", "ro"}},
 		tmpfs("/dev/shm"),
 		tmpfs("/tmp"),
-		bind(h.config.Interpreter, guestPython, "ro"),
-		bind(h.config.Program.Dir, guestPrograms, "ro"),
+		bind(h.config.Interpreter, GuestPython, "ro"),
+		bind(h.config.Program.Dir, GuestPrograms, "ro"),
 		bind(filepath.Join(dir, "work"), guestWork, "rw"),
 		bind(filepath.Join(dir, "meminfo"), "/proc/meminfo", "ro"),
 	}
@@ -140,7 +147,7 @@ func bind(source, destination, mode string) mount {
 func guestEnvironment(processors int) []string {
 	threads := strconv.Itoa(processors)
 	return []string{
-		"PATH=" + guestPython + "/bin:/usr/local/bin:/usr/bin:/bin",
+		"PATH=" + GuestPython + "/bin:/usr/local/bin:/usr/bin:/bin",
 		"HOME=" + guestHome,
 		"TMPDIR=/tmp",
 		"USER=user",

@@ -56,12 +56,11 @@ func (s *Sandbox) signalDirectly(ctx context.Context, pid int, signal syscall.Si
 	return nil
 }
 
-// Checkpoint writes an image of the stopped-for-a-moment guest to dir, an empty
-// or absent folder. The guest ends, unless leaveRunning.
-func (s *Sandbox) Checkpoint(ctx context.Context, dir string, leaveRunning bool) error {
+// Checkpoint writes an image of the guest to dir, an empty or absent folder. The
+// guest ends; the caller still closes it.
+func (s *Sandbox) Checkpoint(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("folder of the image: %w", err)
 	}
-	return s.host.runsc.command(ctx, s.dir, "checkpoint", "--compression=none",
-		"--leave-running="+strconv.FormatBool(leaveRunning), "--image-path", dir, s.ID)
+	return s.host.runsc.command(ctx, s.dir, "checkpoint", "--compression=none", "--image-path", dir, s.ID)
 }

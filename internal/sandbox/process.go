@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -95,8 +97,8 @@ func anonymousBytes(pid int) int64 {
 	return kib << 10
 }
 
-// processesNaming returns the processes of this user whose command line names path.
-// A guest's processes name the folder of the guest, which no other process does.
+// processesNaming returns the processes called runsc whose command line names path.
+// A guest's processes name the folder of the guest, which no other such process does.
 func processesNaming(path string) []int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -116,23 +118,50 @@ func processesNaming(path string) []int {
 	return found
 }
 
-// killProcesses ends all processes of guests below the folder path and waits for their end.
+// killProcesses ends all processes of guests below the folder path and waits for
+// their end. A process that is ending has no command line any more, so those that
+// were killed are remembered until they are gone.
 func killProcesses(path string) error {
 	path = strings.TrimSuffix(path, "/") + "/"
-	deadline := time.Now().Add(endDeadline)
-	for {
+	killed, pending := map[int]bool{}, map[int]bool{}
+	for deadline := time.Now().Add(endDeadline); ; pause() {
 		found := processesNaming(path)
-		if len(found) == 0 {
-			return nil
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("processes %v of guests in %s do not end", found, path)
-		}
 		for _, pid := range found {
 			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
+			killed[pid], pending[pid] = true, true
+		}
+		for pid := range pending {
+			if reap(pid) {
+				delete(pending, pid)
+			}
+		}
+		if len(found) == 0 && len(pending) == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("processes %v of guests in %s do not end", slices.Collect(maps.Keys(pending)), path)
+		}
+	}
+	reapOrphans()
+	var err error
+	for pid := range killed {
+		err = errors.Join(err, reapSession(pid, endDeadline))
+	}
+	return err
+}
+
+// orphanName is the kernel's name of what gVisor starts from its own program by
+// way of /proc/self/exe. No process that we start and wait for has it.
+const orphanName = "exe"
+
+// reapOrphans takes the exit statuses of gVisor's processes that had ended before
+// anybody looked for them: their parent, runsc, has ended too and they are ours.
+func reapOrphans() {
+	for _, pid := range children(os.Getpid()) {
+		name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+		if err == nil && strings.TrimSpace(string(name)) == orphanName && isZombie(pid) {
 			reap(pid)
 		}
-		pause()
 	}
 }
 

@@ -121,6 +121,8 @@ func etc() []entry {
 		file("/etc/hosts", "127.0.0.1 localhost runpython\n::1 localhost\n"),
 		file("/etc/resolv.conf", ""),
 		file("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"),
+		file("/etc/fonts/fonts.conf", "<?xml version=\"1.0\"?>\n<fontconfig>\n<dir>/usr/share/fonts</dir>\n"+
+			"<cachedir>"+guestHome+"/.cache/fontconfig</cachedir>\n</fontconfig>\n"),
 	}
 	for _, name := range hostCertificates {
 		if content, err := os.ReadFile(name); err == nil {

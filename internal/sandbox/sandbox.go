@@ -25,17 +25,18 @@ type Sandbox struct {
 	// Uploads is the folder of the host below the guest's /work. A file that is
 	// put there before the guest first looks is seen by it; the guest never writes there.
 	Uploads string
+	// Greeting is what the program's Ready has learned of this guest, for whoever takes it.
+	Greeting any
 
 	host     *Host
 	dir      string
-	limits   Limits
 	restored bool
 	control  string // path of gVisor's control socket
 
 	mu      sync.Mutex // guards what follows
 	memory  memoryFile
-	pid     int   // gVisor's process of this guest
-	gofer   int   // its file helper
+	pid     int   // gVisor's process of this guest, 0 once it is gone
+	gofer   int   // its file helper, likewise
 	stopped []int // what Stop has stopped, in the order of stopping
 	closed  bool
 }
@@ -54,12 +55,13 @@ func (s *Sandbox) Stop() {
 	if s.closed || s.stopped != nil {
 		return
 	}
-	if syscall.Kill(s.pid, syscall.SIGSTOP) != nil {
+	if err := syscall.Kill(s.pid, syscall.SIGSTOP); err != nil {
+		s.host.config.Log.Warn("a guest cannot be stopped", "guest", s.ID, "error", err)
 		return
 	}
 	s.stopped = []int{s.pid}
 	for _, pid := range descendants(s.pid) {
-		if isRunning(pid) && syscall.Kill(pid, syscall.SIGSTOP) == nil {
+		if isRunning(pid) && syscall.Kill(pid, syscall.SIGSTOP) == nil { // else it has ended
 			s.stopped = append(s.stopped, pid)
 		}
 	}
@@ -69,6 +71,9 @@ func (s *Sandbox) Stop() {
 func (s *Sandbox) Continue() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
 	for _, pid := range slices.Backward(s.stopped) {
 		_ = syscall.Kill(pid, syscall.SIGCONT) // it may have ended meanwhile
 	}
@@ -77,10 +82,14 @@ func (s *Sandbox) Continue() {
 
 // MemoryBytes returns what the guest holds: its memory file (the memory of its
 // processes and its tmpfs) and gVisor's own anonymous memory. It takes some
-// microseconds. It is 0 when the guest has ended.
+// microseconds. It is 0 when the guest has ended, and only then: a guest whose
+// memory cannot be measured is not given out.
 func (s *Sandbox) MemoryBytes() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.closed {
+		return 0
+	}
 	held := s.memory.bytes(s.pid)
 	if held == 0 {
 		return 0
@@ -97,9 +106,12 @@ const sentryBaseBytes = 24 << 20
 func (s *Sandbox) Kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.kill()
+	if !s.closed {
+		s.kill()
+	}
 }
 
+// kill is for whoever holds mu and knows that the numbers still are the guest's.
 func (s *Sandbox) kill() {
 	for _, pid := range []int{s.pid, s.gofer} {
 		if pid > 0 {
@@ -116,10 +128,12 @@ func (s *Sandbox) Close() error {
 		s.mu.Unlock()
 		return nil
 	}
-	s.closed = true
+	s.closed = true // from now on no other method uses the processes' numbers
 	s.kill()
+	pid, gofer := s.pid, s.gofer
+	s.pid, s.gofer, s.stopped = 0, 0, nil
 	s.mu.Unlock()
-	err := errors.Join(awaitEnd(s.pid, endDeadline), awaitEnd(s.gofer, endDeadline), reapSession(s.pid, endDeadline), s.host.forget(s))
+	err := errors.Join(awaitEnd(pid, endDeadline), awaitEnd(gofer, endDeadline), reapSession(pid, endDeadline), s.host.forget(s))
 	for _, f := range []*os.File{s.Channel, s.Stdout, s.Stderr} {
 		err = errors.Join(err, f.Close())
 	}
@@ -204,5 +218,5 @@ func (s *Sandbox) readState() error {
 func (s *Sandbox) alive() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return syscall.Kill(s.pid, 0) == nil && !isZombie(s.pid)
+	return !s.closed && syscall.Kill(s.pid, 0) == nil && !isZombie(s.pid)
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"golang.org/x/sync/errgroup"
+
+	"runpython/internal/sandbox"
 )
 
 // errNotExecutable says that the unpacked interpreter cannot be started at all.
@@ -32,8 +34,8 @@ const maxCompilerOutput = 2048
 func compile(ctx context.Context, root string, lock *os.File) error {
 	c := compiler{root: root, lock: lock}
 	tasks := []struct{ dir, guest string }{
-		{filepath.Join(root, pythonDir), GuestHome},
-		{filepath.Join(root, programsDir), GuestPrograms},
+		{filepath.Join(root, pythonDir), sandbox.GuestPython},
+		{filepath.Join(root, programsDir), sandbox.GuestPrograms},
 	}
 	parts := min(runtime.GOMAXPROCS(0), maxCompilers)
 	group, ctx := errgroup.WithContext(ctx)

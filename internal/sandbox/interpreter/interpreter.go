@@ -36,18 +36,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Where a guest finds what Open unpacked. The paths are compiled into the
-// bytecode, so that tracebacks never name a folder of the host.
-const (
-	GuestHome     = "/opt/python"    // Interpreter.Home is mounted here
-	GuestPrograms = "/opt/runpython" // Interpreter.Programs is mounted here
-)
-
 // An Interpreter is an unpacked CPython with the guest programs. It does not
 // change once it is open, and may be used by several goroutines.
 type Interpreter struct {
-	Home     string // prefix folder, has bin/python3; mount it read-only at GuestHome
-	Programs string // the guest programs with their bytecode; mount it read-only at GuestPrograms
+	Home     string // prefix folder, has bin/python3; a guest sees it at sandbox.GuestPython
+	Programs string // the guest programs with their bytecode; a guest sees it at sandbox.GuestPrograms
 	Version  string // of CPython, "3.14.6"
 	Key      string // 64 hex digits that tell interpreter and programs from all others
 
