@@ -57,6 +57,7 @@ func (t *talk) show(reply *chat.Reply, s saved) error {
 	case t.cfg.JSON:
 		return t.showJSON(reply, s)
 	case onTerminal:
+		t.sayState(reply)
 		width, _ := console.Size(terminal)
 		if _, err := io.WriteString(t.Out, console.Markdown(reply.Text, width, t.colours(t.Out))); err != nil {
 			return fmt.Errorf("print the reply: %w", err)
@@ -100,12 +101,17 @@ func milliseconds(d time.Duration) float64 {
 	return math.Round(float64(d)/float64(time.Microsecond)) / 1000
 }
 
-// showPlain prints what a program that reads standard output expects of code: its
-// output and value there, everything else on standard error.
-func (t *talk) showPlain(reply *chat.Reply) error {
+// sayState tells that variables are lost, and why.
+func (t *talk) sayState(reply *chat.Reply) {
 	if reply.State == chat.Reset && reply.StateReason != "" {
 		t.say("the variables of the chat are lost: " + reply.StateReason)
 	}
+}
+
+// showPlain prints what a program that reads standard output expects of code: its
+// output and value there, everything else on standard error.
+func (t *talk) showPlain(reply *chat.Reply) error {
+	t.sayState(reply)
 	explained := false
 	for _, r := range reply.Runs {
 		t.problem(r.Stderr)

@@ -52,7 +52,7 @@ func settings() []setting {
 		entry("work-size", size(1<<20, 1<<40), "size of the working directory of one guest", nil,
 			func(c *Config) *int64 { return &c.WorkBytes }),
 		// A cgroup cannot give less than a hundredth of a processor.
-		entry("cpus", fraction(0.01, float64(runtime.NumCPU())), "processors of one guest, fractions allowed", nil,
+		entry("cpus", fraction(0.1, float64(runtime.NumCPU())), "processors of one guest, fractions allowed", nil,
 			func(c *Config) *float64 { return &c.CPUs }),
 		entry("pool", count(0, 64), "guests kept ready for new chats", nil,
 			func(c *Config) *int { return &c.Pool }),

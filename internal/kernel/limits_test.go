@@ -78,3 +78,53 @@ func TestOutputByName(t *testing.T) {
 		t.Errorf("status %s, %+v, stdout %q, stderr %q", r.Status, r.Error, r.Stdout.Text(100), r.Stderr.Text(100))
 	}
 }
+
+// What is fetched is bounded in all, however large files claim to be.
+func TestSparseFilesAreBoundedInAll(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	s.Config.Limits.WorkBytes = 8 << 20
+	s.Config.Program = kernel.Program(s.Config.Program.Dir, s.Key, s.Config.Limits)
+	k := s.Kernel(t, s.Open(t), 0)
+	r := execute(t, k, "for i in range(100):\n    with open(f'{i:02}', 'wb') as f: f.truncate(5 << 20)")
+	if r.Files == nil || len(r.Files.Changed) != 100 {
+		t.Fatalf("status %s, %+v, files %+v; want 100", r.Status, r.Error, r.Files)
+	}
+	var paths []string
+	for _, f := range r.Files.Changed {
+		paths = append(paths, f.Path)
+	}
+	var got int64
+	ended := 0
+	err := k.Get(t.Context(), paths, 8<<20, func(_ int, data []byte) error { got += int64(len(data)); return nil },
+		func(int, string) error { ended++; return nil })
+	if err != nil || got != 8<<20 || ended != 100 {
+		t.Errorf("Get = %v with %d bytes of %d files; want 8 MiB of 100", err, got, ended)
+	}
+	if v := evaluate(t, k, "6 * 7"); v != "42" {
+		t.Errorf("afterwards 6 * 7 is %s", v)
+	}
+}
+
+// An interpreter that ends while its files are read costs what is in flight; init hands out the rest.
+func TestInterpreterThatEndsDuringGet(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	k := s.Kernel(t, s.Open(t), 0)
+	code := "import os, threading\nfor i in range(40):\n    open(f'{i:02}', 'wb').write(bytes([i]) * (1 << 20))\nt = threading.Timer(0.02, os._exit, (1,)); t.start()"
+	r := execute(t, k, code)
+	if r.Files == nil {
+		t.Fatalf("status %s, %+v: no files", r.Status, r.Error)
+	}
+	var paths []string
+	for _, f := range r.Files.Changed {
+		paths = append(paths, f.Path)
+	}
+	ended := 0
+	err := k.Get(t.Context(), paths, 64<<20, func(int, []byte) error { return nil }, func(int, string) error { ended++; return nil })
+	if err != nil || ended != len(paths) {
+		t.Errorf("Get = %v, %d of %d files ended", err, ended, len(paths))
+	}
+	await(t, "the interpreter to end", func() bool { return execute(t, k, "1").Renewed || k.Lost() })
+	if k.Lost() {
+		t.Error("the guest is lost")
+	}
+}

@@ -231,7 +231,7 @@ func (r *run) begin() {
 	r.allowed = limit
 	if held > limit {
 		r.allowed = held + limit/memoryPart
-		r.result.Notes = append(r.result.Notes, fmt.Sprintf("the variables and files in memory of this chat hold more than its limit of %s: delete the large ones", size(limit)))
+		r.result.Notes = append(r.result.Notes, fmt.Sprintf("this chat holds more memory than its limit of %s already: delete large variables and files in /tmp, or begin a new chat", size(limit)))
 	}
 }
 
@@ -263,10 +263,7 @@ func (r *run) watchMemory(ctx context.Context) error {
 func (r *run) recovered(ctx context.Context) {
 	r.why, r.bound = "", nil
 	r.next.Reset(max(0, r.limit-time.Since(r.begun)))
-	if !r.reached {
-		r.reached = true
-		r.result.Notes = append(r.result.Notes, fmt.Sprintf("the memory limit of %s was reached for a moment", size(r.kernel.config.Limits.MemoryBytes)))
-	}
+	r.reached = true
 	if ctx.Err() != nil { // the caller left meanwhile
 		r.stop(ctx, Canceled)
 	}
@@ -353,6 +350,9 @@ func (r *run) finish(err error) {
 	res.Late = late.take()
 	res.Stdout, res.Stderr = k.stdout.end(), k.stderr.end()
 	res.PeakBytes = max(res.PeakBytes, k.guest.MemoryBytes())
+	if r.reached && res.Status != Memory {
+		res.Notes = append(res.Notes, fmt.Sprintf("the memory limit of %s was reached for a moment", size(k.config.Limits.MemoryBytes)))
+	}
 	if err != nil {
 		res.Status = r.why
 	}

@@ -31,7 +31,7 @@ func (s *Server) callChat(ctx context.Context, req *mcp.CallToolRequest) (*mcp.C
 		r.Progress, stopProgress = p.report, p.stop
 	}
 	reply, err := s.turn(ctx, r, stopProgress)
-	if err != nil {
+	if err != nil || errors.Is(context.Cause(ctx), errStopping) {
 		return s.failedCall(ctx, err)
 	}
 	return s.result(ctx, reply), nil

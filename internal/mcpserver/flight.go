@@ -14,8 +14,8 @@ var errStopping = errors.New("the server is stopping")
 // errSessionEnded is the cause of calls whose session the client has deleted.
 var errSessionEnded = errors.New("the client ended the session")
 
-// A callTable knows how to cancel the calls of the tool that are in flight. Its
-// size is bounded by the Chatter, which refuses turns when it is busy.
+// A callTable knows how to cancel the calls of the tool that are in flight. The
+// Chatter bounds those that last: turns above its number at once it refuses at once.
 type callTable struct {
 	mu    sync.Mutex
 	calls map[*runningCall]struct{}

@@ -14,7 +14,7 @@ import sys
 
 USER = 1000
 WORK = "/work"
-CHECK_SECONDS = 1.0
+CHECK_SECONDS = 0.5
 
 
 def start_kernel(token: str, options: str, limits: dict[str, int]) -> int:
@@ -71,12 +71,16 @@ def watch(kernel: int, limit: int) -> tuple[int, str]:
         if _is_zombie(kernel):  # another process traces it and is told of its end in our place
             end_everything(but=kernel)
             continue
-        count = _count(most + 1)
-        if count > most:
-            reason = "files"
-            os.kill(kernel, _signal.SIGKILL)
-        elif count > max(limit, before):
-            os.kill(kernel, _signal.SIGRTMIN + 2)
+        count = _count(limit + 1)
+        if count > limit:
+            if before <= limit:  # tell at once; counting on takes its time
+                os.kill(kernel, _signal.SIGRTMIN + 2)
+            count = _count(most + 1)
+            if count > most:
+                reason = "files"
+                os.kill(kernel, _signal.SIGKILL)
+            elif before > limit and count > before:
+                os.kill(kernel, _signal.SIGRTMIN + 2)
         before = count
 
 

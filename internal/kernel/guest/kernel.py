@@ -15,6 +15,7 @@ import sys
 import time
 from errno import EBADF, ECONNRESET, EINVAL, ENOTCONN, ENOTSOCK, EPIPE
 
+import inspecting
 import pristine
 from activity import Activity
 from awaits import Awaits
@@ -22,6 +23,7 @@ from channel import Channel
 from display import Display
 from interrupts import Interrupts
 from lateimports import Finder
+from memory import give_back
 from pictures import Pictures
 from refusals import install_getpass
 from reseed import reseed
@@ -100,6 +102,7 @@ class Kernel:
             "PIL.Image": self._pictures.install,
             "altair": self._display.webplots.install_altair,
             "getpass": install_getpass,
+            "inspect": inspecting.install,
             "matplotlib.pyplot": self._display.figures.install,
             "multiprocessing.context": self._workers.install,
             "pandas": self._display.tables.install,
@@ -162,7 +165,10 @@ class Kernel:
                 _exit(_BROKEN)  # no exception of the chat's: it has emptied what the kernel consists of
             self._fail(done, error)
         self._leave_if_child(None)
+        struck = isinstance(self._interrupts.raised, MemoryError)
         self._interrupts.end()
+        if struck:
+            give_back()
         self._stage.end()
         if self._activity.seen:
             self._workers.end()
