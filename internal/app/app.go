@@ -20,6 +20,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -44,6 +45,8 @@ type App struct {
 	chats   *chat.Service
 	mcp     *mcpserver.Server
 	closers []closer // run in reverse by Close
+
+	draining atomic.Bool // Serve is ending
 }
 
 // Build is what the program knows of itself.
@@ -182,15 +185,6 @@ func (a *App) startKernel(ctx context.Context, c kernel.Config, key string, fill
 		return nil, fmt.Errorf("begin an interpreter: %w", err)
 	}
 	return k, nil
-}
-
-// idleKernelBytes is what a living idle interpreter is reckoned to hold.
-const idleKernelBytes = 32 << 20
-
-// livingKernels is how many interpreters may live at once: those that fit into
-// three quarters of the memory while they are idle, between 4 and 1,000.
-func livingKernels() int {
-	return min(max(4, int(hostMemoryBytes()/4*3/idleKernelBytes)), 1000)
 }
 
 // Turn runs a turn for the local user, observed like those of clients.

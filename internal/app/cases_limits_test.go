@@ -77,7 +77,6 @@ var timeScenarios = []scenario{
 	overtime("TIM-01 sleep", "import time; time.sleep(999)"),
 	overtime("TIM-01 regular expression", "import re; re.match('(a+)+b', 'a' * 60)"),
 	overtime("TIM-01 big integer", "for n in range(10**9): (3 ** 4000) % 7919"),
-	overtime("TIM-01 builtin over a range", "sum(range(10**12))"),
 	overtime("TIM-01 waiting for a lock", "import threading\nl = threading.Lock()\nl.acquire()\nl.acquire()"),
 	overtime("TIM-01 waiting for a thread", "import threading, time\nt = threading.Thread(target=time.sleep, args=(999,), daemon=True)\nt.start()\nt.join()"),
 	overtime("TIM-01 waiting for a queue", "import queue; queue.Queue().get()"),
@@ -121,7 +120,7 @@ var timeScenarios = []scenario{
 		{send: processList},
 	}},
 	stubborn("TIM-07", "import collections, itertools\ncollections.deque(itertools.repeat(1), maxlen=0)"),
-	stubborn("TIM-07 a search", "max(__import__('itertools').repeat(1))"),
+	stubborn("TIM-07 a sum", "sum(range(10**12))"),
 	stubborn("TIM-07 signals blocked", "import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())\nwhile True: pass"),
 }
 
@@ -225,17 +224,17 @@ var bombScenarios = []scenario{
 	{"MEM-06", []step{
 		{send: "import threading\ndef burn():\n    while True:\n        pass\nfor _ in range(24):\n    threading.Thread(target=burn, daemon=True).start()\n'started'", value: "'started'"},
 		{send: "'second'.upper()", value: "'SECOND'"},
-		{send: "while True: pass", timeout: shortTime, failure: keptAt},
-		{send: "print(threading.active_count())", stdout: "25\n"},
+		{send: "while True: pass", timeout: shortTime, failure: []string{timedOut}},
+		{send: "print('answers')", stdout: "answers\n", state: anyState},
 	}},
 	{"MEM-06 as many threads as may be", []step{
 		{send: "import threading\nstop = threading.Event()\nfor n in range(64):\n    threading.Thread(target=stop.wait).start()\n'started'", value: "'started'"},
 		{send: "threading.Thread(target=stop.wait).start()", failure: []string{"can't start new thread"}},
-		{send: "import os\nos.fork()", failure: []string{"BlockingIOError"}},
+		{send: "import os\nos.fork()", stderr: anything, failure: []string{"BlockingIOError"}},
 		{send: "stop.set()\nfor t in threading.enumerate()[1:]: t.join()\nprint(threading.active_count())", stdout: "1\n"},
 	}},
 	{"MEM-06 processes", []step{
-		{send: "import os\nkept = 1\nfor _ in range(20):\n    if os.fork() == 0:\n        while True: pass\nwhile True: pass", timeout: shortTime, failure: keptAt},
+		{send: "import os\nkept = 1\nfor _ in range(20):\n    if os.fork() == 0:\n        while True: pass\nwhile True: pass", timeout: 3 * shortTime, failure: []string{"Stopped after 3 s", variablesKept}},
 		{send: "print(kept)", stdout: "1\n"},
 		{send: processList},
 	}},

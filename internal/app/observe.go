@@ -10,7 +10,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"golang.org/x/sys/unix"
 
 	"runpython/internal/chat"
 	"runpython/internal/fault"
@@ -102,23 +101,19 @@ func newMetrics(host *sandbox.Host, chats *chat.Service) *metrics {
 // adminHandler serves what an operator's tools ask for. It is not for callers.
 func (a *App) adminHandler() http.Handler {
 	mux := http.NewServeMux()
-	say := func(text string) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-			_, _ = io.WriteString(w, text) // the client may be gone
-		}
+	say := func(w http.ResponseWriter, status int, text string) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, text) // the client may be gone
 	}
-	mux.HandleFunc("GET /healthz", say("ok\n"))
-	mux.HandleFunc("GET /readyz", say("ready\n")) // it is not served before the program is
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok\n") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { // it is not served before the program is ready
+		if a.draining.Load() {
+			say(w, http.StatusServiceUnavailable, "stopping\n")
+			return
+		}
+		say(w, http.StatusOK, "ready\n")
+	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(a.metrics.registry, promhttp.HandlerOpts{}))
 	return mux
-}
-
-// hostMemoryBytes is the memory of the machine, or the least that is assumed.
-func hostMemoryBytes() int64 {
-	var info unix.Sysinfo_t
-	if err := unix.Sysinfo(&info); err != nil {
-		return 1 << 30
-	}
-	return int64(info.Totalram) * int64(info.Unit)
 }

@@ -51,8 +51,10 @@ func (a *App) Serve(ctx context.Context, ready func(mcpURL, adminURL string)) er
 	return group.Wait() //nolint:wrapcheck // wrapped by run and drain
 }
 
-// drain lets calls in flight end, and then closes the connections.
+// drain lets calls in flight end, and then closes the connections. Meanwhile /readyz says
+// that no more should be sent here.
 func (a *App) drain(ctx context.Context, servers []*served) error {
+	a.draining.Store(true)
 	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
 	defer cancel()
 	if err := a.mcp.Shutdown(ctx); err != nil {

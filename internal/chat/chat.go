@@ -43,7 +43,7 @@ type Reply struct {
 	ChatID      string // "" when no chat was begun: nothing was run
 	Text        string // Markdown for a person or a model, at most MaxTextBytes; no chat id in it
 	IsError     bool   // the code failed, hit a limit, or nothing could be run
-	State       State
+	State       State  // "" when nothing ran since another turn is at work, which tells what becomes of the variables
 	StateReason string // for Reset: one sentence
 	Runs        []Run
 	Images      []Image

@@ -3,7 +3,11 @@ package chat_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,12 +24,16 @@ import (
 
 // fake is an interpreter whose programs are words: "set x" keeps x, "get x" fails
 // unless it was kept in this interpreter, "wait" ends when the test releases it or the call is
-// stopped, "crash" ends the interpreter, "lose" the sandbox, "file NAME TEXT" writes a file.
+// stopped, "hang" only when the interpreter is closed, "crash" ends the interpreter, "lose" the
+// sandbox, "file NAME TEXT" writes a file, "files NAMES" reports files as a hostile guest may,
+// "cut NAME" reports one and that there are more, "delete NAME" one that is gone, "picture TEXT"
+// shows one, "notcode NAME" is no code but finds a file.
 type fake struct {
 	world *world
 	names map[string]bool
 	files map[string]string
 	lost  atomic.Bool
+	end   chan struct{} // closed by Close
 }
 
 // world is what the interpreters of one test share.
@@ -33,17 +41,46 @@ type world struct {
 	release chan struct{}
 	running atomic.Int32
 	most    atomic.Int32 // that ran at once
+	root    *os.Root     // folders of the interpreters
 
 	mu      sync.Mutex
 	started int
 	closed  int
+	living  int
+	peak    int // of living
 }
 
+// start gives an interpreter the files that fill puts into its folder.
 func (w *world) start(_ context.Context, fill func(string) error) (chat.Interpreter, error) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	w.started++
-	return &fake{world: w, names: map[string]bool{}, files: map[string]string{}}, nil
+	w.living++
+	w.peak = max(w.peak, w.living)
+	name := fmt.Sprint(w.started)
+	w.mu.Unlock()
+	f := &fake{world: w, names: map[string]bool{}, files: map[string]string{}, end: make(chan struct{})}
+	err := w.root.Mkdir(name, 0o700)
+	if err == nil {
+		err = fill(filepath.Join(w.root.Name(), name))
+	}
+	if err == nil {
+		err = f.look(filepath.Join(w.root.Name(), name))
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+func (f *fake) look(dir string) error {
+	return filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		f.files[strings.TrimPrefix(name, dir+"/")] = string(data)
+		return err
+	})
 }
 
 func (f *fake) Run(ctx context.Context, r kernel.Request) (*kernel.Result, error) {
@@ -72,6 +109,9 @@ func (f *fake) Run(ctx context.Context, r kernel.Request) (*kernel.Result, error
 		case <-ctx.Done():
 			result.Status = kernel.Canceled
 		}
+	case "hang":
+		<-f.end
+		return nil, errors.New("the guest has ended")
 	case "crash":
 		f.names = map[string]bool{}
 		result.Status, result.Signal, result.Reset = kernel.Crashed, "SIGSEGV", true
@@ -84,14 +124,35 @@ func (f *fake) Run(ctx context.Context, r kernel.Request) (*kernel.Result, error
 		result.Files = &kernel.FileReport{Total: len(f.files), Changed: []kernel.FileEntry{{Path: name, Size: int64(len(text)), Kind: "file", Stamp: text}}}
 	case "link":
 		result.Files = &kernel.FileReport{Total: 1, Changed: []kernel.FileEntry{{Path: rest, Kind: "link", Stamp: "1"}}}
+	case "files":
+		result.Files = &kernel.FileReport{}
+		for name := range strings.FieldsSeq(rest) {
+			f.files[name] = "of " + name
+			result.Files.Changed = append(result.Files.Changed, kernel.FileEntry{Path: name, Size: int64(len(f.files[name])), Kind: "file", Stamp: "1"})
+		}
+	case "cut":
+		f.files[rest] = rest
+		result.Files = &kernel.FileReport{Over: true, Changed: []kernel.FileEntry{{Path: rest, Kind: "file", Stamp: "2"}}}
+	case "delete":
+		delete(f.files, rest)
+		result.Files = &kernel.FileReport{Deleted: []string{rest}}
+	case "picture":
+		result.Images = []kernel.Image{{MIMEType: "image/png", Width: 1, Height: 1, Data: []byte(rest)}}
 	case "notcode":
 		result.Status = kernel.NotCode
+		if rest != "" {
+			f.files[rest] = "late"
+			result.Files = &kernel.FileReport{Changed: []kernel.FileEntry{{Path: rest, Size: 4, Kind: "file", Stamp: "1"}}}
+		}
 	}
 	return result, nil
 }
 
-func (f *fake) Get(_ context.Context, paths []string, _ int64, sink func(int, []byte) error, end func(int, string) error) error {
+func (f *fake) Get(_ context.Context, paths []string, limit int64, sink func(int, []byte) error, end func(int, string) error) error {
 	for i, p := range paths {
+		if limit -= int64(len(f.files[p])); limit < 0 {
+			return errors.New("more was asked for than may come")
+		}
 		if err := errors.Join(sink(i, []byte(f.files[p])), end(i, "")); err != nil {
 			return err
 		}
@@ -111,12 +172,18 @@ func (f *fake) Close() error {
 	f.world.mu.Lock()
 	defer f.world.mu.Unlock()
 	f.world.closed++
+	f.world.living--
+	close(f.end)
 	return nil
 }
 
 func newService(t *testing.T, change func(*chat.Options)) (*chat.Service, *world) {
 	t.Helper()
-	w := &world{release: make(chan struct{})}
+	root, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{release: make(chan struct{}), root: root}
 	files, err := content.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +202,7 @@ func newService(t *testing.T, change func(*chat.Options)) (*chat.Service, *world
 		}
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		if w.started != w.closed {
+		if err := root.Close(); err != nil || w.started != w.closed {
 			t.Errorf("%d interpreters were started, %d closed", w.started, w.closed)
 		}
 	})

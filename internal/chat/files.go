@@ -1,18 +1,11 @@
 package chat
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"mime"
-	"net/http"
-	"net/url"
-	"os"
-	"path"
-	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -22,56 +15,51 @@ import (
 	"runpython/internal/store/content"
 )
 
-// listedFiles is how many changed files a reply names.
-const listedFiles = 50
+const (
+	// listedFiles is how many changed files a reply names.
+	listedFiles = 50
+	// keptWorks bounds the files that are kept of a chat, in sizes of /work. It is more than
+	// one because of files with holes, which take no room in /work but do here.
+	keptWorks = 3
+)
 
-// uriScheme begins the URIs of files.
-const uriScheme = "runpython://chats/"
+// keptBytes is how much is kept of a chat's files.
+func (l Limits) keptBytes() int64 { return keptWorks * l.WorkBytes }
 
-// fileURI names a file of a chat. The path's bytes are percent-encoded.
-func fileURI(id, name string) string {
-	parts := strings.Split(name, "/")
-	for i, p := range parts {
-		parts[i] = url.PathEscape(p)
+// release lets go of the content of records that are gone.
+func (s *Service) release(gone []store.File) {
+	for _, f := range gone {
+		if f.Hash == "" {
+			continue
+		}
+		if err := s.options.Content.Release(f.Hash); err != nil {
+			s.options.Log.Error("let go of a file", "error", err)
+		}
 	}
-	return uriScheme + id + "/files/" + strings.Join(parts, "/")
 }
 
-func resultURI(id string, turn int, name string) string {
-	return uriScheme + id + "/results/" + strconv.Itoa(turn) + "/" + url.PathEscape(name)
+// A change is something in /work that is not kept as it is now.
+type change struct {
+	entry   kernel.FileEntry
+	file    store.File
+	skipped string // why the content is not kept, "" when it is
 }
 
-// lookUp finds the record that a URI of owner names.
-func (s *Service) lookUp(ctx context.Context, owner, uri string) (store.File, error) {
-	rest, ok := strings.CutPrefix(uri, uriScheme)
-	id, rest, found := strings.Cut(rest, "/")
-	kind, name, named := strings.Cut(rest, "/")
-	if !ok || !found || !named {
-		return store.File{}, store.ErrNotFound
+// changes are the differences between what a run has left and what is kept.
+type changes struct {
+	made    []change
+	deleted []string
+	room    int64 // bytes that may be kept of what was made
+	extra   int   // files that are not kept because there are too many
+}
+
+// files returns the records of what was made.
+func (c *changes) files() []store.File {
+	all := make([]store.File, len(c.made))
+	for i, m := range c.made {
+		all[i] = m.file
 	}
-	if _, err := s.find(ctx, owner, id); err != nil {
-		return store.File{}, err
-	}
-	switch kind {
-	case "files":
-		plain, err := url.PathUnescape(name)
-		if err != nil {
-			return store.File{}, store.ErrNotFound
-		}
-		f, err := s.options.Store.File(ctx, id, plain)
-		if err == nil && f.Hash == "" {
-			err = store.ErrNotFound
-		}
-		return f, err //nolint:wrapcheck // ErrNotFound or the store's own words
-	case "results":
-		number, plain, _ := strings.Cut(name, "/")
-		n, err := strconv.Atoi(number)
-		if err != nil {
-			return store.File{}, store.ErrNotFound
-		}
-		return s.options.Store.Result(ctx, id, n, plain) //nolint:wrapcheck // as above
-	}
-	return store.File{}, store.ErrNotFound
+	return all
 }
 
 // keepFiles fetches what the run has changed in /work and keeps it.
@@ -79,85 +67,192 @@ func (t *turn) keepFiles(ctx context.Context, r *kernel.Result) error {
 	if r.Files == nil || r.Lost {
 		return nil
 	}
-	wanted, deleted, err := t.differences(ctx, r.Files)
+	known, err := t.service.options.Store.Files(ctx, t.chat.id)
 	if err != nil {
-		return err
+		return fmt.Errorf("look up the files of a chat: %w", err)
 	}
-	kept, err := t.fetch(ctx, wanted)
+	limits := t.service.options.Limits
+	c := differences(known, r.Files, limits)
+	if err := t.fetch(ctx, c); err != nil {
+		t.service.release(c.files())
+		return fmt.Errorf("keep the files of a run: %w", diskFull(err))
+	}
+	gone, err := t.service.options.Store.SaveFiles(ctx, t.chat.id, c.files(), c.deleted)
 	if err != nil {
+		t.service.release(c.files())
 		return fmt.Errorf("keep the files of a run: %w", err)
 	}
-	if err := t.service.options.Store.SaveFiles(ctx, t.chat.id, kept, deleted); err != nil {
-		return fmt.Errorf("keep the files of a run: %w", err)
-	}
-	for i, f := range kept[:min(len(kept), listedFiles)] {
+	t.service.release(gone)
+	for _, m := range c.made[:min(len(c.made), listedFiles)] {
 		t.reply.Files = append(t.reply.Files, File{
-			Path: strings.ToValidUTF8(f.Path, "\uFFFD"), URI: fileURI(t.chat.id, f.Path), MIMEType: f.MIMEType, Size: f.Size,
-			Skipped: skipped(wanted[i], f),
+			Path: strings.ToValidUTF8(m.file.Path, "\uFFFD"), URI: fileURI(t.chat.id, m.file.Path),
+			MIMEType: m.file.MIMEType, Size: m.file.Size, Skipped: m.skipped,
 		})
 	}
-	if more := len(kept) - listedFiles; more > 0 {
+	if more := len(c.made) - listedFiles; more > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("%d more files were made or changed", more))
 	}
+	if c.extra > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%d files were not kept: the most of a chat are %d", c.extra, limits.WorkFiles))
+	}
 	if r.Files.Over {
-		r.Notes = append(r.Notes, fmt.Sprintf("there are more than %d files in /work: only those were looked at; delete some", t.service.options.Limits.WorkFiles))
+		r.Notes = append(r.Notes, fmt.Sprintf("there are more than %d files in /work: only those were looked at; delete some", limits.WorkFiles))
 	}
 	return nil
 }
 
-// differences compares a report with what is kept: the entries to fetch and the paths that are gone.
-func (t *turn) differences(ctx context.Context, report *kernel.FileReport) ([]kernel.FileEntry, []string, error) {
-	known, err := t.service.options.Store.Files(ctx, t.chat.id)
-	if err != nil {
-		return nil, nil, fmt.Errorf("look up the files of a chat: %w", err)
-	}
-	stamps := make(map[string]string, len(known))
+// differences compares a report with what is kept. A report is hostile: of what it
+// names, as much counts as may be there.
+func differences(known []store.File, report *kernel.FileReport, limits Limits) *changes {
+	c := &changes{deleted: slices.Clone(report.Deleted[:min(len(report.Deleted), limits.WorkFiles)])}
+	kept := make(map[string]store.File, len(known))
 	for _, f := range known {
-		stamps[f.Path] = f.Stamp
+		kept[f.Path] = f
 	}
-	var wanted []kernel.FileEntry
-	deleted := report.Deleted
-	for _, e := range report.Changed {
-		if stamp, there := stamps[e.Path]; !there || stamp != e.Stamp {
-			wanted = append(wanted, e)
+	same := make(map[string]bool)
+	for _, e := range report.Changed[:min(len(report.Changed), limits.WorkFiles)] {
+		if f, there := kept[e.Path]; there && f.Stamp == e.Stamp {
+			same[e.Path] = true
+			continue
 		}
-		delete(stamps, e.Path)
+		c.made = append(c.made, change{
+			entry: e, file: store.File{Path: e.Path, Size: e.Size, Stamp: e.Stamp}, skipped: withoutContent(e.Kind),
+		})
+	}
+	c.deleted = append(c.deleted, contradicted(known, c.files())...)
+	for _, path := range c.deleted {
+		delete(kept, path)
 	}
 	if report.Full {
-		for p := range stamps {
-			deleted = append(deleted, p)
+		for _, m := range c.made {
+			same[m.file.Path] = true
+		}
+		for path := range kept {
+			if !same[path] {
+				c.deleted = append(c.deleted, path)
+				delete(kept, path)
+			}
 		}
 	}
-	return wanted, deleted, nil
+	c.bound(kept, limits)
+	return c
 }
 
-func skipped(e kernel.FileEntry, f store.File) string {
-	switch e.Kind {
-	case "file":
-		if f.Hash == "" {
-			return "it could not be read"
+// bound cuts what was made to what may be kept beside what stays.
+func (c *changes) bound(kept map[string]store.File, limits Limits) {
+	c.room = limits.keptBytes()
+	for i, m := range c.made {
+		if _, there := kept[m.file.Path]; !there && len(kept) >= limits.WorkFiles {
+			c.extra = len(c.made) - i
+			c.made = c.made[:i]
+			break
 		}
+		kept[m.file.Path] = store.File{} // its content is replaced
+	}
+	for _, f := range kept {
+		if f.Hash != "" {
+			c.room -= f.Size
+		}
+	}
+}
+
+// withoutContent says why something that is no regular file has no content.
+func withoutContent(kind string) string {
+	switch kind {
+	case "file":
 		return ""
 	case "link":
 		return "a symbolic link is not followed"
 	default:
-		return "a " + e.Kind + " has no content"
+		return "a " + kind + " has no content"
 	}
 }
 
-// fetch gets the content of regular files out of the interpreter. The result has an entry for each of wanted.
-func (t *turn) fetch(ctx context.Context, wanted []kernel.FileEntry) ([]store.File, error) {
-	files := make([]store.File, len(wanted))
+// contradicted returns the paths of known files that cannot be there beside the new
+// ones, because one of the two were a folder. A report that is cut does not tell that such
+// a file is gone.
+func contradicted(known, made []store.File) []string {
+	type entry struct {
+		path  string
+		isNew bool
+	}
+	all := make([]entry, 0, len(known)+len(made))
+	isMade := make(map[string]bool, len(made))
+	for _, f := range made {
+		isMade[f.Path] = true
+		all = append(all, entry{f.Path, true})
+	}
+	for _, f := range known {
+		if !isMade[f.Path] {
+			all = append(all, entry{f.Path, false})
+		}
+	}
+	// What is in a folder follows it at once.
+	slices.SortFunc(all, func(a, b entry) int { return byFolder(a.path, b.path) })
+	var gone []string
+	var above []entry // each is in the one before
+	newAbove := 0
+	for _, e := range all {
+		for len(above) > 0 && !strings.HasPrefix(e.path, above[len(above)-1].path+"/") {
+			if above[len(above)-1].isNew {
+				newAbove--
+			}
+			above = above[:len(above)-1]
+		}
+		if !e.isNew && newAbove > 0 {
+			gone = append(gone, e.path)
+			continue
+		}
+		if e.isNew && newAbove < len(above) {
+			for _, a := range above {
+				if !a.isNew {
+					gone = append(gone, a.path)
+				}
+			}
+			above = slices.DeleteFunc(above, func(a entry) bool { return !a.isNew })
+		}
+		above = append(above, e)
+		if e.isNew {
+			newAbove++
+		}
+	}
+	return gone
+}
+
+// byFolder orders paths so that a folder is followed by all that is in it.
+func byFolder(a, b string) int {
+	for i := range min(len(a), len(b)) {
+		switch {
+		case a[i] == b[i]:
+		case a[i] == '/':
+			return -1
+		case b[i] == '/':
+			return 1
+		default:
+			return cmp.Compare(a[i], b[i])
+		}
+	}
+	return cmp.Compare(len(a), len(b))
+}
+
+// fetch gets the content of regular files out of the interpreter, as much as there is room for.
+func (t *turn) fetch(ctx context.Context, c *changes) error {
 	var paths []string
 	var index []int
-	for i, e := range wanted {
-		files[i] = store.File{Path: e.Path, Size: e.Size, Stamp: e.Stamp}
-		if e.Kind == "file" {
-			paths, index = append(paths, e.Path), append(index, i)
+	room := c.room
+	for i, m := range c.made {
+		switch {
+		case m.skipped != "":
+		case m.entry.Size > room:
+			c.made[i].skipped = "there is no room: the most that is kept of a chat's files is " + size(t.service.options.Limits.keptBytes())
+		default:
+			room -= m.entry.Size
+			paths, index = append(paths, m.entry.Path), append(index, i)
+			c.made[i].skipped = "it could not be read" // until it was
 		}
 	}
 	if len(paths) == 0 {
-		return files, nil
+		return nil
 	}
 	var draft *content.Draft
 	begin := func() (err error) {
@@ -182,16 +277,15 @@ func (t *turn) fetch(ctx context.Context, wanted []kernel.FileEntry) ([]store.Fi
 		if problem != "" {
 			return done.Discard()
 		}
-		return keep(done, &files[index[i]])
+		m := &c.made[index[i]]
+		m.skipped = ""
+		return keep(done, &m.file)
 	}
-	err := t.chat.kernel.Get(ctx, paths, t.service.options.Limits.WorkBytes, sink, end)
+	err := t.chat.kernel.Get(ctx, paths, c.room, sink, end)
 	if draft != nil {
 		err = errors.Join(err, draft.Discard())
 	}
-	if err != nil {
-		return nil, diskFull(err)
-	}
-	return files, nil
+	return err
 }
 
 // diskFull says what to do when the server's disk is full.
@@ -211,213 +305,4 @@ func keep(d *content.Draft, f *store.File) error {
 	}
 	f.Hash, f.Size, f.MIMEType = hash, size, mimeType(f.Path, start)
 	return nil
-}
-
-// commonType knows the types that matter here and that not every host's tables have.
-func commonType(ext string) string {
-	switch ext {
-	case ".csv":
-		return "text/csv"
-	case ".md":
-		return "text/markdown"
-	case ".py":
-		return "text/x-python"
-	case ".json":
-		return "application/json"
-	case ".ipynb":
-		return "application/x-ipynb+json"
-	case ".parquet":
-		return "application/vnd.apache.parquet"
-	case ".xlsx":
-		return "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-	case ".txt", ".log":
-		return "text/plain"
-	case ".npy", ".npz", ".pkl", ".db", ".sqlite":
-		return "application/octet-stream"
-	}
-	return ""
-}
-
-// mimeType tells the type of a file by its name, else by its first bytes.
-func mimeType(name string, start []byte) string {
-	ext := strings.ToLower(path.Ext(name))
-	for _, t := range []string{commonType(ext), mime.TypeByExtension(ext), http.DetectContentType(start)} {
-		if media, _, err := mime.ParseMediaType(t); err == nil {
-			return media
-		}
-	}
-	return "application/octet-stream"
-}
-
-// keepResults keeps the pictures in full, and output that the text will not show in full.
-func (t *turn) keepResults(ctx context.Context, r *kernel.Result) error {
-	for i, picture := range r.Images {
-		name := fmt.Sprintf("figure-%d.%s", i+1, strings.TrimPrefix(picture.MIMEType, "image/"))
-		f, err := t.keepResult(ctx, name, picture.MIMEType, picture.Data)
-		if err != nil {
-			return err
-		}
-		t.reply.Images = append(t.reply.Images, Image{
-			Name: name, MIMEType: picture.MIMEType, Data: picture.Data, Width: picture.Width, Height: picture.Height, URI: f.URI,
-		})
-	}
-	for _, stream := range []struct {
-		name string
-		out  kernel.Output
-	}{{"stdout.txt", r.Stdout}, {"stderr.txt", r.Stderr}} {
-		if stream.out.Len() <= shownStream {
-			continue
-		}
-		f, err := t.keepResult(ctx, stream.name, "text/plain", []byte(stream.out.Text(2*keptStream)))
-		if err != nil {
-			return err
-		}
-		t.reply.Files = append(t.reply.Files, f)
-	}
-	return nil
-}
-
-// keptStream is what the kernel keeps of a stream at the most.
-const keptStream = 1 << 20
-
-func (t *turn) keepResult(ctx context.Context, name, media string, data []byte) (File, error) {
-	hash, size, err := t.service.options.Content.Put(bytes.NewReader(data))
-	if err != nil {
-		return File{}, diskFull(err)
-	}
-	record := store.File{Path: name, Hash: hash, Size: size, MIMEType: media}
-	if err := t.service.options.Store.SaveResult(ctx, t.chat.id, t.chat.turns, record); err != nil {
-		return File{}, fmt.Errorf("keep a result: %w", err)
-	}
-	return File{Path: name, URI: resultURI(t.chat.id, t.chat.turns, name), MIMEType: media, Size: size, Result: true}, nil
-}
-
-// fill puts the chat's files into the folder that becomes /work of a new interpreter.
-func (t *turn) fill(ctx context.Context, dir string) error {
-	files, err := t.service.options.Store.Files(ctx, t.chat.id)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil // a chat that begins
-	}
-	if err != nil {
-		return fmt.Errorf("look up the files of a chat: %w", err)
-	}
-	for _, f := range files {
-		if f.Hash == "" {
-			continue
-		}
-		// Paths were checked when they came; a folder of ours cannot be left by them.
-		name := filepath.Join(dir, filepath.FromSlash(f.Path))
-		if err := makeFolders(dir, filepath.Dir(name)); err != nil {
-			return fmt.Errorf("put the files of a chat into place: %w", err)
-		}
-		if err := t.service.options.Content.Copy(f.Hash, name); err != nil {
-			return fmt.Errorf("put the files of a chat into place: %w", err)
-		}
-	}
-	return nil
-}
-
-// makeFolders makes folder and those above it up to dir, writable for the guest's user, who is
-// nobody on the host: dir itself is in a folder that is closed to others.
-func makeFolders(dir, folder string) error {
-	if folder == dir || len(folder) <= len(dir) {
-		return nil
-	}
-	if _, err := os.Stat(folder); err == nil {
-		return nil
-	}
-	if err := makeFolders(dir, filepath.Dir(folder)); err != nil {
-		return err
-	}
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		return err
-	}
-	return os.Chmod(folder, 0o777)
-}
-
-// PutFile writes a file into /work of a chat of owner: at once when its
-// interpreter lives, else with its next start. chatID "" begins a chat, whose id is returned.
-func (s *Service) PutFile(ctx context.Context, owner, chatID, name string, r io.Reader) (id string, err error) {
-	if !plainPath(name) {
-		return "", fault.New(fault.Invalid, nil, "the name of an uploaded file must be a relative path without . and ..")
-	}
-	c, err := s.open(ctx, Request{Owner: owner, ChatID: chatID})
-	if errors.Is(err, store.ErrNotFound) {
-		return "", fault.New(fault.NotFound, nil, "there is no chat with this chat_id")
-	}
-	if err != nil {
-		return "", err
-	}
-	if err := c.enter(ctx); err != nil {
-		return "", err
-	}
-	defer c.leave()
-	if err := s.upload(ctx, c, name, r); err != nil {
-		if chatID == "" {
-			s.drop(c)
-		}
-		return "", err
-	}
-	return c.id, nil
-}
-
-func (s *Service) upload(ctx context.Context, c *conversation, name string, r io.Reader) error {
-	draft, err := s.options.Content.New()
-	if err != nil {
-		return diskFull(err)
-	}
-	n, err := io.Copy(draft, io.LimitReader(r, s.options.Limits.WorkBytes+1))
-	if err == nil && n > s.options.Limits.WorkBytes {
-		err = fault.New(fault.Invalid, nil, fmt.Sprintf("the file is larger than /work may be (%d bytes, --work-size)", s.options.Limits.WorkBytes))
-	}
-	if err != nil {
-		return errors.Join(diskFull(err), draft.Discard())
-	}
-	f := store.File{Path: name}
-	if err := keep(draft, &f); err != nil {
-		return diskFull(err)
-	}
-	record := store.Chat{ID: c.id, Owner: c.owner, Created: c.begun, Used: c.begun, Turns: c.turns}
-	if err := s.options.Store.SaveChat(ctx, record); err != nil {
-		return fmt.Errorf("save the chat: %w", err)
-	}
-	if c.kernel != nil && !c.kernel.Lost() {
-		if err := s.putLive(ctx, c, f); err != nil {
-			return err
-		}
-	}
-	if err := s.options.Store.SaveFiles(ctx, c.id, []store.File{f}, nil); err != nil {
-		return fmt.Errorf("keep an uploaded file: %w", err)
-	}
-	return nil
-}
-
-// putLive hands a kept file to the living interpreter.
-func (s *Service) putLive(ctx context.Context, c *conversation, f store.File) error {
-	body, err := s.options.Content.Open(f.Hash)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = body.Close() }() // only read
-	problem, err := c.kernel.Put(ctx, f.Path, body)
-	if err != nil {
-		return fmt.Errorf("upload: %w", err)
-	}
-	if problem != "" {
-		return fault.New(fault.Invalid, nil, "the file could not be written into /work: "+problem)
-	}
-	return nil
-}
-
-// plainPath reports whether p stays in the folder it is relative to.
-func plainPath(p string) bool {
-	if p == "" || len(p) > 1024 || strings.ContainsRune(p, 0) {
-		return false
-	}
-	for part := range strings.SplitSeq(p, "/") {
-		if part == "" || part == "." || part == ".." {
-			return false
-		}
-	}
-	return true
 }

@@ -2,16 +2,11 @@ package chat
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/base32"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"runpython/internal/fault"
@@ -26,19 +21,24 @@ type Interpreter interface {
 	Get(ctx context.Context, paths []string, limit int64, sink func(int, []byte) error, end func(int, string) error) error
 	Put(ctx context.Context, path string, content io.Reader) (problem string, err error)
 	Lost() bool
+	// Close ends the interpreter, also while one of the other methods is under way,
+	// which then returns an error. It is called once.
 	Close() error
 }
 
-// A Store keeps the records of chats.
+// A Store keeps the records of chats. What is gone after a call, replaced or removed, is
+// returned by it: this package then lets go of the content.
 type Store interface {
 	SaveChat(ctx context.Context, c store.Chat) error
 	Chat(ctx context.Context, id string) (store.Chat, error)
-	Chats(ctx context.Context) ([]store.Chat, error) // least recently used first
-	DeleteChat(ctx context.Context, id string) error
-	SaveFiles(ctx context.Context, id string, changed []store.File, deleted []string) error
+	Chats(ctx context.Context) ([]store.Chat, error)
+	DeleteChat(ctx context.Context, id string) (gone []store.File, err error)
+	// SaveFiles adds or replaces records, and then removes those that are deleted.
+	SaveFiles(ctx context.Context, id string, changed []store.File, deleted []string) (gone []store.File, err error)
 	Files(ctx context.Context, id string) ([]store.File, error)
 	File(ctx context.Context, id, path string) (store.File, error)
-	SaveResult(ctx context.Context, id string, turn int, f store.File) error
+	// SaveResult makes room for f within most by removing the oldest results of the chat.
+	SaveResult(ctx context.Context, id string, turn int, f store.File, most store.Bounds) (gone []store.File, err error)
 	Result(ctx context.Context, id string, turn int, name string) (store.File, error)
 }
 
@@ -65,51 +65,57 @@ type Limits struct {
 }
 
 const (
-	// queuedTurns is how many turns may wait for their chat.
-	queuedTurns = 8
-	// sweepEvery is how often old chats are looked for, when a chat begins.
-	sweepEvery = time.Minute
+	// turnsAtOnce is how many turns and uploads may be under way or wait for their chats.
+	turnsAtOnce = 512
 	// saveTimeout bounds what is still done for a turn whose caller has gone.
 	saveTimeout = time.Minute
+	// closeGrace is what turns under way have to end in Close, and again once their
+	// interpreters were closed.
+	closeGrace = 5 * time.Second
 )
 
 // Service runs turns. It is safe for concurrent use. Close it.
 type Service struct {
 	options Options
+	places  chan struct{} // holds a token for each turn or upload
 
-	mu     sync.Mutex // guards what follows; never held while a turn runs
+	// mu guards what follows. It is never held while a turn runs; who holds a chat's
+	// turn may lock it, and under it a turn is only tried, never waited for.
+	mu     sync.Mutex
 	chats  map[string]*conversation
+	living map[*conversation]*place
 	swept  time.Time
 	closed bool
 }
 
-// conversation is a chat in this process.
-type conversation struct {
-	id    string
-	owner string
-
-	turn    chan struct{} // holds a token while nobody runs a turn
-	waiting atomic.Int32  // turns that want it
-
-	// Guarded by the token of turn:
-	kernel Interpreter // nil when there is none
-	loss   string      // why the variables of the last turn are lost, "" if they are not
-	turns  int
-	begun  time.Time
-
-	alive atomic.Bool  // kernel is not nil
-	used  atomic.Int64 // begin of the last turn, Unix nanoseconds
-}
-
 // NewService returns a Service.
 func NewService(options Options) *Service {
-	return &Service{options: options, chats: make(map[string]*conversation)}
+	return &Service{
+		options: options, places: make(chan struct{}, turnsAtOnce),
+		chats: make(map[string]*conversation), living: make(map[*conversation]*place),
+	}
 }
+
+// arrive takes a place for a turn or an upload; depart gives it back.
+func (s *Service) arrive() error {
+	select {
+	case s.places <- struct{}{}:
+		return nil
+	default:
+		return fault.New(fault.Busy, nil, fmt.Sprintf("the server has %d calls at once, the most it takes; try again in a moment", turnsAtOnce))
+	}
+}
+
+func (s *Service) depart() { <-s.places }
 
 // Turn runs one turn. Code that fails, a limit, an unknown chat and a message
 // without code are replies with IsError; an error is a malformed request
 // (fault.Invalid), a bound (fault.Busy), the end of ctx before anything ran (fault.Canceled), or ours.
 func (s *Service) Turn(ctx context.Context, r Request) (*Reply, error) {
+	if err := s.arrive(); err != nil {
+		return nil, err
+	}
+	defer s.depart()
 	read, err := readMessage(r.Message)
 	if err != nil {
 		return nil, err
@@ -117,12 +123,9 @@ func (s *Service) Turn(ctx context.Context, r Request) (*Reply, error) {
 	if len(read.Candidates) == 0 {
 		return s.withoutCode(ctx, r)
 	}
-	c, err := s.open(ctx, r)
+	c, err := s.open(ctx, r.Owner, r.ChatID)
 	if err != nil {
 		return unknownChat(err)
-	}
-	if err := c.enter(ctx); err != nil {
-		return nil, err
 	}
 	defer c.leave()
 	t := &turn{service: s, chat: c, request: r, message: read}
@@ -139,11 +142,15 @@ func (s *Service) withoutCode(ctx context.Context, r Request) (*Reply, error) {
 	if err != nil {
 		return unknownChat(err)
 	}
-	reply.State = Kept // a turn is under way: what becomes of the variables, that one tells
-	if c.tryEnter() {
-		reply.State, reply.StateReason = c.state()
-		c.leave()
+	reply.State = "" // a turn is under way: what becomes of the variables, that one tells
+	if !c.tryEnter() {
+		return reply, nil
 	}
+	defer c.leave()
+	if err := s.check(ctx, c); err != nil {
+		return unknownChat(err)
+	}
+	reply.State, reply.StateReason = c.state()
 	return reply, nil
 }
 
@@ -156,219 +163,159 @@ func unknownChat(err error) (*Reply, error) {
 		"Leave chat_id out to begin a new chat; variables and files of the old one are not there."}, nil
 }
 
-// open finds the chat of a request or begins one.
-func (s *Service) open(ctx context.Context, r Request) (*conversation, error) {
-	if r.ChatID != "" {
-		return s.find(ctx, r.Owner, r.ChatID)
+// errStopping answers what comes after Close.
+func errStopping() error {
+	return fault.New(fault.Busy, nil, "the server is shutting down; try again in a moment")
+}
+
+// open finds the chat of owner, or begins one when id is "", and enters it: the caller
+// has its turn and leaves it.
+func (s *Service) open(ctx context.Context, owner, id string) (*conversation, error) {
+	if id != "" {
+		c, err := s.find(ctx, owner, id)
+		if err != nil {
+			return nil, err
+		}
+		return c, s.enter(ctx, c)
 	}
 	if err := s.sweep(ctx); err != nil {
 		return nil, err
 	}
-	c := newConversation(newID(), r.Owner)
+	now := time.Now()
+	c := newConversation(store.Chat{ID: newID(), Owner: owner, Created: now, Used: now})
+	<-c.turn // nobody else knows it
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, fault.New(fault.Busy, nil, "the server is shutting down; try again in a moment")
+		return nil, errStopping()
 	}
 	s.chats[c.id] = c
 	return c, nil
 }
 
-func newConversation(id, owner string) *conversation {
-	c := &conversation{id: id, owner: owner, turn: make(chan struct{}, 1), begun: time.Now()}
-	c.used.Store(c.begun.UnixNano())
-	c.turn <- struct{}{}
-	return c
-}
-
-// newID returns 128 random bits as 26 characters [a-z2-7].
-func newID() string {
-	var bits [16]byte
-	_, _ = rand.Read(bits[:]) // never fails
-	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(bits[:]))
-}
-
-// idLength is the number of characters of a chat id.
-const idLength = 26
-
-// validID reports whether id has the form of those that newID makes.
-func validID(id string) bool {
-	return len(id) == idLength && strings.Trim(id, "abcdefghijklmnopqrstuvwxyz234567") == ""
-}
-
-// find returns a chat of owner. What has the wrong form, is unknown or belongs to
-// someone else is store.ErrNotFound alike.
-func (s *Service) find(ctx context.Context, owner, id string) (*conversation, error) {
+// owned returns the record of a chat of owner. What has the wrong form, is unknown or
+// belongs to someone else is store.ErrNotFound alike.
+func (s *Service) owned(ctx context.Context, owner, id string) (store.Chat, error) {
 	if !validID(id) {
-		return nil, store.ErrNotFound
+		return store.Chat{}, store.ErrNotFound
 	}
 	record, err := s.options.Store.Chat(ctx, id)
 	if err != nil {
-		return nil, fmt.Errorf("find a chat: %w", err)
+		return store.Chat{}, fmt.Errorf("find a chat: %w", err)
 	}
 	if record.Owner != owner {
-		return nil, store.ErrNotFound
+		return store.Chat{}, store.ErrNotFound
 	}
+	return record, nil
+}
+
+// find returns a chat of owner, like owned. It may be gone by the time it is entered.
+func (s *Service) find(ctx context.Context, owner, id string) (*conversation, error) {
+	record, err := s.owned(ctx, owner, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.conversationOf(record)
+}
+
+// conversationOf returns the conversation of a chat that is kept.
+func (s *Service) conversationOf(record store.Chat) (*conversation, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.chats[id]
+	if s.closed {
+		return nil, errStopping()
+	}
+	c := s.chats[record.ID]
 	if c == nil {
-		c = newConversation(id, owner)
-		c.turns, c.begun, c.loss = record.Turns, record.Created, "its interpreter has ended"
-		s.chats[id] = c
+		c = newConversation(record)
+		c.unchecked, c.loss = true, "its interpreter has ended"
+		s.chats[c.id] = c
 	}
 	return c, nil
 }
 
-// enter waits until the chat is ours.
-func (c *conversation) enter(ctx context.Context) error {
-	select {
-	case <-c.turn:
-		return nil
-	default:
+// enter waits until the chat is the caller's, who then leaves it. A chat that was deleted
+// meanwhile is store.ErrNotFound.
+func (s *Service) enter(ctx context.Context, c *conversation) error {
+	if err := c.enter(ctx); err != nil {
+		return err
 	}
-	if c.waiting.Add(1) > queuedTurns {
-		c.waiting.Add(-1)
-		return fault.New(fault.Busy, nil, fmt.Sprintf("%d calls of this chat wait already; one runs at a time: wait for their results, or use another chat", queuedTurns))
-	}
-	defer c.waiting.Add(-1)
-	select {
-	case <-c.turn:
-		return nil
-	case <-ctx.Done():
-		return fault.New(fault.Canceled, ctx.Err(), "the call was stopped while it waited for the one before it")
-	}
-}
-
-// state tells what became of the variables since the last turn; the caller has the chat.
-func (c *conversation) state() (state State, reason string) {
-	switch {
-	case c.turns == 0:
-		return New, ""
-	case c.kernel != nil && c.loss == "":
-		return Kept, ""
-	}
-	return Reset, c.loss
-}
-
-func (c *conversation) leave() { c.turn <- struct{}{} }
-
-// tryEnter takes the chat if nobody has it.
-func (c *conversation) tryEnter() bool {
-	select {
-	case <-c.turn:
-		return true
-	default:
-		return false
-	}
-}
-
-// end closes the interpreter; the caller has the chat.
-func (c *conversation) end(why string) error {
-	if c.kernel == nil {
-		return nil
-	}
-	k := c.kernel
-	c.kernel, c.loss = nil, why
-	c.alive.Store(false)
-	return k.Close()
-}
-
-// makeRoom ends the least recently used interpreter when there are as many as may live.
-func (s *Service) makeRoom() error {
-	for {
-		victim, count := s.oldest()
-		if count < s.options.Limits.Kernels {
-			return nil
-		}
-		if victim == nil {
-			return fault.New(fault.Busy, nil, fmt.Sprintf("all %d interpreters are at work; try again in a moment", count))
-		}
-		err := victim.end(fmt.Sprintf("its interpreter was ended to make room for other chats (%d may live at once)", s.options.Limits.Kernels))
-		victim.leave()
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// oldest returns the living chat that nobody uses and that was used least
-// recently, taken; and the number of living ones.
-func (s *Service) oldest() (*conversation, int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	count := 0
-	var chosen *conversation
-	for _, c := range s.chats {
-		if !c.alive.Load() {
-			continue
-		}
-		count++
-		if chosen != nil && c.used.Load() >= chosen.used.Load() {
-			continue
-		}
-		if c.tryEnter() {
-			if chosen != nil {
-				chosen.leave()
-			}
-			chosen = c
-		}
-	}
-	if chosen != nil && (count < s.options.Limits.Kernels || chosen.kernel == nil) {
-		chosen.leave()
-		chosen = nil
-	}
-	return chosen, count
-}
-
-// sweep deletes chats that are too old or too many. It looks once in a while.
-func (s *Service) sweep(ctx context.Context) error {
-	s.mu.Lock()
-	due := time.Since(s.swept) > sweepEvery || len(s.chats) >= s.options.Limits.Chats
-	if due {
-		s.swept = time.Now()
-	}
-	s.mu.Unlock()
-	if !due {
-		return nil
-	}
-	records, err := s.options.Store.Chats(ctx)
-	if err != nil {
-		return fmt.Errorf("look for old chats: %w", err)
-	}
-	excess := len(records) - s.options.Limits.Chats + 1
-	for i, r := range records {
-		if i >= excess && time.Since(r.Used) < s.options.Limits.Keep {
-			break
-		}
-		if err := s.Delete(ctx, r.Owner, r.ID); err != nil && !errors.Is(err, store.ErrNotFound) {
-			return err
-		}
+	if err := s.check(ctx, c); err != nil {
+		c.leave()
+		return err
 	}
 	return nil
 }
 
-// Delete removes a chat with its interpreter and files. It waits for a turn that is under way.
+// check sees to it that a chat that was just entered still is there. The record that a
+// conversation was made of may have been deleted in between.
+func (s *Service) check(ctx context.Context, c *conversation) error {
+	if c.gone {
+		return store.ErrNotFound
+	}
+	if !c.unchecked {
+		return nil
+	}
+	record, err := s.options.Store.Chat(ctx, c.id)
+	if errors.Is(err, store.ErrNotFound) {
+		s.drop(c)
+	}
+	if err != nil {
+		return fmt.Errorf("find a chat: %w", err)
+	}
+	c.unchecked, c.saved = false, true
+	c.turns, c.begun = record.Turns, record.Created
+	return nil
+}
+
+// save writes the record of a chat that the caller has.
+func (s *Service) save(ctx context.Context, c *conversation) error {
+	record := store.Chat{ID: c.id, Owner: c.owner, Created: c.begun, Used: time.Unix(0, c.used.Load()), Turns: c.turns}
+	if err := s.options.Store.SaveChat(ctx, record); err != nil {
+		return fmt.Errorf("save the chat: %w", err)
+	}
+	c.saved = true
+	return nil
+}
+
+// Delete removes a chat with its interpreter and files. It waits for a turn that is under
+// way; turns that wait behind it find the chat unknown.
 func (s *Service) Delete(ctx context.Context, owner, id string) error {
 	c, err := s.find(ctx, owner, id)
 	if err != nil {
 		return err
 	}
-	if err := c.enter(ctx); err != nil {
+	if err := s.enter(ctx, c); err != nil {
 		return err
 	}
 	defer c.leave()
-	s.drop(c)
-	return errors.Join(c.end("the chat was deleted"), s.options.Store.DeleteChat(ctx, id))
+	return s.remove(ctx, c)
 }
 
+// remove deletes a chat that the caller has.
+func (s *Service) remove(ctx context.Context, c *conversation) error {
+	gone, err := s.options.Store.DeleteChat(ctx, c.id)
+	if err != nil {
+		return fmt.Errorf("delete a chat: %w", err)
+	}
+	s.release(gone)
+	// In this order: who finds the conversation no more finds the record no more.
+	s.drop(c)
+	return s.end(c, "the chat was deleted")
+}
+
+// drop forgets a chat that the caller has. Turns that wait for it find it gone.
 func (s *Service) drop(c *conversation) {
+	c.gone = true
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.chats, c.id)
 }
 
-// Close ends all interpreters, also those that run.
+// Close ends all interpreters, also those that run. It lets turns under way end, whose
+// contexts the transports cancel first; after a grace it closes their interpreters under
+// them. It returns within twice the grace and the time that interpreters take to close;
+// an error means that one could not be closed or that a turn is still not over.
 func (s *Service) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -380,42 +327,29 @@ func (s *Service) Close() error {
 	var wait sync.WaitGroup
 	errs := make([]error, len(all))
 	for i, c := range all {
-		wait.Go(func() {
-			<-c.turn // turns are ended by their contexts, which the transports cancel first
-			errs[i] = c.end("the server was stopped")
-			c.leave()
-		})
+		wait.Go(func() { errs[i] = s.stop(c) })
 	}
 	wait.Wait()
 	return errors.Join(errs...)
 }
 
-// Living returns the number of interpreters that live.
-func (s *Service) Living() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := 0
-	for _, c := range s.chats {
-		if c.alive.Load() {
-			n++
-		}
+// stop ends the interpreter of a chat for good.
+func (s *Service) stop(c *conversation) error {
+	grace := time.NewTimer(closeGrace)
+	defer grace.Stop()
+	select {
+	case <-c.turn:
+		defer c.leave()
+		return s.end(c, "the server was stopped")
+	case <-grace.C:
 	}
-	return n
-}
-
-// OpenFile returns the content that a File's URI names. The caller closes it.
-// An unknown URI and one of another owner are the same fault.NotFound.
-func (s *Service) OpenFile(ctx context.Context, owner, uri string) (File, io.ReadCloser, error) {
-	f, err := s.lookUp(ctx, owner, uri)
-	if errors.Is(err, store.ErrNotFound) {
-		return File{}, nil, fault.New(fault.NotFound, nil, "there is no such file")
+	err := s.closeInterpreter(c)
+	grace.Reset(closeGrace)
+	select {
+	case <-c.turn:
+		c.leave()
+		return err
+	case <-grace.C:
+		return errors.Join(err, fmt.Errorf("a turn of chat %s does not end", c.id))
 	}
-	if err != nil {
-		return File{}, nil, err
-	}
-	var body *os.File
-	if body, err = s.options.Content.Open(f.Hash); err != nil {
-		return File{}, nil, err
-	}
-	return File{Path: f.Path, URI: uri, MIMEType: f.MIMEType, Size: f.Size}, body, nil
 }

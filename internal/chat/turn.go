@@ -12,7 +12,6 @@ import (
 	"runpython/internal/fault"
 	"runpython/internal/kernel"
 	"runpython/internal/message"
-	"runpython/internal/store"
 )
 
 // turn is one turn under way; its chat belongs to it.
@@ -23,8 +22,9 @@ type turn struct {
 	message message.Message
 	reply   Reply
 
-	problems []string   // what went wrong beside the code, as sentences
-	progress sync.Mutex // one report at a time
+	problems  []string   // what went wrong beside the code, as sentences
+	misplaced []string   // paths of files that fill has left out
+	progress  sync.Mutex // one report at a time
 }
 
 func readMessage(text string) (message.Message, error) {
@@ -42,36 +42,66 @@ func readMessage(text string) (message.Message, error) {
 // run runs the code of the message and words the reply.
 func (t *turn) run(ctx context.Context) (*Reply, error) {
 	c := t.chat
-	isNew := c.turns == 0
 	c.used.Store(time.Now().UnixNano())
 	result, err := t.execute(ctx)
-	if err == nil && result.Status == kernel.NotCode {
-		return t.notCode(isNew)
+	if err != nil || result.Status == kernel.NotCode && !c.saved {
+		t.undo()
 	}
 	if err != nil {
-		if isNew {
-			t.service.drop(c)
-		}
 		return nil, err
+	}
+	if result.Status == kernel.NotCode && !c.saved {
+		return &Reply{IsError: true, State: New, Text: needsCode}, nil
 	}
 	// From here on the caller may be gone, but what the code did is kept.
 	save, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()
-	c.turns++
+	if result.Status != kernel.NotCode {
+		c.turns++
+	}
+	if text := t.wordMisplaced(); text != "" {
+		t.problems = append(t.problems, text)
+	}
 	t.reply.ChatID = c.id
-	record := store.Chat{ID: c.id, Owner: c.owner, Created: c.begun, Used: time.Unix(0, c.used.Load()), Turns: c.turns}
-	if err := t.service.options.Store.SaveChat(save, record); err != nil {
-		return nil, fmt.Errorf("save the chat: %w", err)
+	if err := t.service.save(save, c); err != nil {
+		t.undo()
+		return nil, err
 	}
 	t.report(Progress{Step: "saving"})
 	if err := errors.Join(t.keepFiles(save, result), t.keepResults(save, result)); err != nil {
 		t.notKept(err)
 	}
-	t.word(result)
+	if result.Status == kernel.NotCode {
+		t.wordNotCode(result)
+	} else {
+		t.word(result)
+	}
 	if result.Lost {
-		t.logClose(c.end(c.loss))
+		t.service.logEnd(c, t.service.end(c, c.loss))
 	}
 	return &t.reply, nil
+}
+
+// undo takes back a chat that was begun with this turn and of which the caller hears nothing.
+func (t *turn) undo() {
+	if !t.chat.saved {
+		t.service.drop(t.chat)
+		t.service.logEnd(t.chat, t.service.end(t.chat, "the chat has not begun"))
+	}
+}
+
+// wordNotCode answers a message whose bare text turned out not to be code. What was left
+// running may have changed files all the same.
+func (t *turn) wordNotCode(r *kernel.Result) {
+	t.reply.IsError = true
+	var b blocks
+	b.text(needsCode)
+	for _, p := range t.problems {
+		b.text(p)
+	}
+	t.wordFiles(&b)
+	b.notes(r.Notes)
+	t.reply.Text = shorten(b.String(), MaxTextBytes)
 }
 
 // notKept tells that what the run made could not be kept; its output is shown all the same.
@@ -80,17 +110,6 @@ func (t *turn) notKept(err error) {
 	t.service.options.Log.Error("keep what a run made", "chat", t.chat.id, "error", err)
 	t.reply.IsError = true
 	t.problems = append(t.problems, "Files or pictures of this run could not be kept: "+shown)
-}
-
-// notCode answers a message whose bare text turned out not to be code.
-func (t *turn) notCode(isNew bool) (*Reply, error) {
-	reply := &Reply{ChatID: t.chat.id, State: t.reply.State, StateReason: t.reply.StateReason, IsError: true, Text: needsCode}
-	if isNew {
-		reply.ChatID = ""
-		t.service.drop(t.chat)
-		t.logClose(t.chat.end("no code was run"))
-	}
-	return reply, nil
 }
 
 // execute runs the code in the chat's interpreter, of which it starts one if
@@ -111,7 +130,7 @@ func (t *turn) execute(ctx context.Context) (*kernel.Result, error) {
 			t.chat.loss = t.lossOf(result)
 			return result, nil
 		}
-		t.logClose(t.chat.end("its sandbox has ended unexpectedly"))
+		t.service.logEnd(t.chat, t.service.end(t.chat, "its sandbox has ended unexpectedly"))
 		if attempt > 0 || ctx.Err() != nil {
 			return nil, t.stopped(ctx, fmt.Errorf("run: %w", err))
 		}
@@ -131,22 +150,16 @@ func (t *turn) stopped(ctx context.Context, err error) error {
 func (t *turn) ensureKernel(ctx context.Context) error {
 	c := t.chat
 	if c.kernel != nil && c.kernel.Lost() {
-		t.logClose(c.end("its sandbox has ended unexpectedly"))
+		t.service.logEnd(c, t.service.end(c, "its sandbox has ended unexpectedly"))
 	}
 	t.reply.State, t.reply.StateReason = c.state()
 	if c.kernel != nil {
 		return nil
 	}
 	t.report(Progress{Step: "starting"})
-	if err := t.service.makeRoom(); err != nil {
-		return err
-	}
-	k, err := t.service.options.Start(ctx, func(dir string) error { return t.fill(ctx, dir) })
-	if err != nil {
+	if err := t.service.start(ctx, c, func(dir string) error { return t.fill(ctx, dir) }); err != nil {
 		return t.stopped(ctx, fmt.Errorf("start an interpreter: %w", err))
 	}
-	c.kernel = k
-	c.alive.Store(true)
 	return nil
 }
 
@@ -222,11 +235,4 @@ func (s *splitter) next(piece []byte) string {
 	}
 	s.rest = append([]byte(nil), data[end:]...)
 	return strings.ToValidUTF8(string(data[:end]), "\uFFFD")
-}
-
-// logClose notes that an interpreter could not be removed; the turn goes on.
-func (t *turn) logClose(err error) {
-	if err != nil {
-		t.service.options.Log.Error("end an interpreter", "chat", t.chat.id, "error", err)
-	}
 }

@@ -266,9 +266,14 @@ func seconds(d time.Duration) string {
 	return fmt.Sprintf("%.1f s", d.Seconds())
 }
 
+// size prints a number of bytes as people write limits: 1 GiB, 512 MiB.
 func size(n int64) string {
-	if n >= 1<<30 && n%(1<<30) == 0 {
+	switch {
+	case n >= 1<<30 && n%(1<<30) == 0:
 		return fmt.Sprintf("%d GiB", n>>30)
+	case n >= 1<<20:
+		return fmt.Sprintf("%d MiB", n>>20)
+	default:
+		return fmt.Sprintf("%d bytes", n)
 	}
-	return fmt.Sprintf("%d MiB", n>>20)
 }

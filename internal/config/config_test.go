@@ -147,7 +147,7 @@ func TestRanges(t *testing.T) {
 		{"work-size", []string{"1MiB", "1TiB", "1048576"}, []string{"1048575", "2TiB"}, "1MiB to 1TiB"},
 		{"processes", []string{"4", "4096"}, []string{"3", "4097", "1.5", "many", "0x10", "99999999999999999999"}, "4 to 4096"},
 		{"open-files", []string{"64", "65536"}, []string{"63", "65537"}, "64 to 65536"},
-		{"cpus", []string{"0.01", "0.5", fmt.Sprint(cpus)}, []string{"0", "-1", fmt.Sprint(cpus + 1), "NaN", "Inf", "all"}, fmt.Sprintf("0.01 to %d", cpus)},
+		{"cpus", []string{"0.1", "0.5", fmt.Sprint(cpus)}, []string{"0", "0.09", "-1", fmt.Sprint(cpus + 1), "NaN", "Inf", "all"}, fmt.Sprintf("0.1 to %d", cpus)},
 		{"pool", []string{"0", "64"}, []string{"-1", "65"}, "0 to 64"},
 		{"log-format", []string{"text", "json"}, []string{"xml", "JSON", ""}, "text, json"},
 		{"log-level", []string{"debug", "info", "warn", "error"}, []string{"trace", "INFO", "info+1"}, "debug, info, warn, error"},

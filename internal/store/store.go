@@ -9,7 +9,8 @@
 //
 // # Failure
 //
-// An unknown chat, file or result is [ErrNotFound].
+// An unknown chat, file or result is [ErrNotFound]. Records that are replaced or removed
+// are returned to who did that: their content is theirs to let go.
 package store
 
 import (
@@ -36,4 +37,10 @@ type File struct {
 	Size     int64  // bytes
 	MIMEType string
 	Stamp    string // as the guest gave it; changes when the file does
+}
+
+// Bounds say how much of something is kept.
+type Bounds struct {
+	Count int
+	Bytes int64
 }

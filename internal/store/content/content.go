@@ -1,7 +1,8 @@
 // Package content keeps the bytes of files under the hash of their content.
 //
-// The same content is kept once. A file is complete when it has its name: it is
-// written beside and moved there.
+// The same content is kept once, for as long as somebody holds it: each [Draft.Keep] and
+// [Store.Put] holds it once, and [Store.Release] lets go; with the last holder it is
+// removed. A file is complete when it has its name: it is written beside and moved there.
 //
 // # Trust
 //
@@ -21,11 +22,15 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 )
 
-// Store is a folder. It is safe for concurrent use, also by several processes.
+// Store is a folder, of one process alone. It is safe for concurrent use.
 type Store struct {
 	dir string
+
+	mu   sync.Mutex     // guards what follows and the names in dir
+	held map[string]int // how many hold each content
 }
 
 // Open makes the folder if needed.
@@ -33,7 +38,7 @@ func Open(dir string) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open the files' folder: %w", err)
 	}
-	return &Store{dir: dir}, nil
+	return &Store{dir: dir, held: make(map[string]int)}, nil
 }
 
 // A Draft is content that is being written. Either Keep or Discard ends it.
@@ -74,18 +79,19 @@ func (d *Draft) Write(p []byte) (int, error) {
 // Start returns the first bytes, at most 512.
 func (d *Draft) Start() []byte { return d.start }
 
-// Keep ends the draft and returns the name and the size in bytes of its content.
+// Keep ends the draft and returns the name and the size in bytes of its content, which
+// the caller holds until Release.
 func (d *Draft) Keep() (name string, size int64, err error) {
 	name = hex.EncodeToString(d.hash.Sum(nil))
 	path := d.store.path(name)
 	// Guests see their files through links to these; whoever the guest's user is may read and
 	// write them there. The folder above is closed to others.
-	err = errors.Join(d.file.Chmod(0o666), d.file.Close())
+	err = errors.Join(d.file.Chmod(shared), d.file.Close())
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(path), 0o700)
 	}
 	if err == nil {
-		err = os.Rename(d.file.Name(), path)
+		err = d.store.hold(name, d.file.Name())
 	}
 	if err != nil {
 		return "", 0, errors.Join(fmt.Errorf("keep a file: %w", err), os.Remove(d.file.Name()))
@@ -93,12 +99,42 @@ func (d *Draft) Keep() (name string, size int64, err error) {
 	return name, d.size, nil
 }
 
+// shared is the mode of what guests see, whatever the process's mask is.
+const shared = 0o666
+
+// hold gives a complete file its name and counts one more who holds it.
+func (s *Store) hold(name, draft string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := os.Rename(draft, s.path(name)); err != nil {
+		return err
+	}
+	s.held[name]++
+	return nil
+}
+
+// Release lets go of content that Keep or Put has held. The last one to let go removes it;
+// whoever has opened or copied it before goes on to see it.
+func (s *Store) Release(name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held[name] > 1 {
+		s.held[name]--
+		return nil
+	}
+	delete(s.held, name)
+	if err := os.Remove(s.path(name)); err != nil {
+		return fmt.Errorf("remove a kept file: %w", err)
+	}
+	return nil
+}
+
 // Discard ends the draft without keeping anything.
 func (d *Draft) Discard() error {
 	return errors.Join(d.file.Close(), os.Remove(d.file.Name()))
 }
 
-// Put keeps all of r.
+// Put keeps all of r, and holds it like Keep.
 func (s *Store) Put(r io.Reader) (name string, size int64, err error) {
 	d, err := s.New()
 	if err != nil {
@@ -130,12 +166,12 @@ func (s *Store) Copy(name, path string) error {
 		return err
 	}
 	defer func() { _ = from.Close() }() // only read
-	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, shared)
 	if err != nil {
 		return fmt.Errorf("copy a kept file: %w", err)
 	}
 	_, err = io.Copy(to, from)
-	if err := errors.Join(err, to.Close()); err != nil {
+	if err := errors.Join(err, to.Chmod(shared), to.Close()); err != nil {
 		return fmt.Errorf("copy a kept file: %w", err)
 	}
 	return nil

@@ -11,6 +11,7 @@ package memory
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -18,7 +19,8 @@ import (
 	"runpython/internal/store"
 )
 
-// Store is safe for concurrent use. Its size is bounded by those who add chats.
+// Store is safe for concurrent use. It has no bound of its own but that of a chat's
+// results: package chat bounds the chats and the files of each.
 type Store struct {
 	mu    sync.RWMutex // guards what follows
 	chats map[string]*record
@@ -27,13 +29,15 @@ type Store struct {
 type record struct {
 	chat    store.Chat
 	files   map[string]store.File
-	results map[result]store.File
+	results []result // oldest first
 }
 
 type result struct {
 	turn int
-	name string
+	file store.File
 }
+
+func (r result) is(turn int, name string) bool { return r.turn == turn && r.file.Path == name }
 
 // New returns an empty store.
 func New() *Store { return &Store{chats: make(map[string]*record)} }
@@ -46,7 +50,7 @@ func (s *Store) SaveChat(_ context.Context, c store.Chat) error {
 		r.chat = c
 		return nil
 	}
-	s.chats[c.ID] = &record{chat: c, files: make(map[string]store.File), results: make(map[result]store.File)}
+	s.chats[c.ID] = &record{chat: c, files: make(map[string]store.File)}
 	return nil
 }
 
@@ -73,29 +77,44 @@ func (s *Store) Chats(_ context.Context) ([]store.Chat, error) {
 	return all, nil
 }
 
-// DeleteChat removes a chat with its files and results.
-func (s *Store) DeleteChat(_ context.Context, id string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.chats, id)
-	return nil
-}
-
-// SaveFiles adds or replaces files of a chat and removes others.
-func (s *Store) SaveFiles(_ context.Context, id string, changed []store.File, deleted []string) error {
+// DeleteChat removes a chat with its files and results, which are returned.
+func (s *Store) DeleteChat(_ context.Context, id string) (gone []store.File, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.chats[id]
 	if r == nil {
-		return store.ErrNotFound
+		return nil, nil
+	}
+	delete(s.chats, id)
+	gone = slices.Collect(maps.Values(r.files))
+	for _, old := range r.results {
+		gone = append(gone, old.file)
+	}
+	return gone, nil
+}
+
+// SaveFiles adds or replaces files of a chat, and then removes others. It returns the
+// records that were replaced or removed.
+func (s *Store) SaveFiles(_ context.Context, id string, changed []store.File, deleted []string) (gone []store.File, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.chats[id]
+	if r == nil {
+		return nil, store.ErrNotFound
 	}
 	for _, f := range changed {
+		if old, ok := r.files[f.Path]; ok {
+			gone = append(gone, old)
+		}
 		r.files[f.Path] = f
 	}
 	for _, path := range deleted {
-		delete(r.files, path)
+		if old, ok := r.files[path]; ok {
+			gone = append(gone, old)
+			delete(r.files, path)
+		}
 	}
-	return nil
+	return gone, nil
 }
 
 // Files returns the files of a chat, sorted by path.
@@ -126,16 +145,32 @@ func (s *Store) File(_ context.Context, id, path string) (store.File, error) {
 	return store.File{}, store.ErrNotFound
 }
 
-// SaveResult adds something that a turn has made beside its files.
-func (s *Store) SaveResult(_ context.Context, id string, turn int, f store.File) error {
+// SaveResult adds something that a turn has made beside its files, or replaces what has
+// its name. The chat's oldest results make room for it within most; those and the one
+// replaced are returned. The newest stays, however large it is.
+func (s *Store) SaveResult(_ context.Context, id string, turn int, f store.File, most store.Bounds) (gone []store.File, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.chats[id]
 	if r == nil {
-		return store.ErrNotFound
+		return nil, store.ErrNotFound
 	}
-	r.results[result{turn, f.Path}] = f
-	return nil
+	size := f.Size
+	r.results = slices.DeleteFunc(r.results, func(old result) bool {
+		if old.is(turn, f.Path) {
+			gone = append(gone, old.file)
+			return true
+		}
+		size += old.file.Size
+		return false
+	})
+	oldest := 0
+	for ; oldest < len(r.results) && (len(r.results)-oldest >= most.Count || size > most.Bytes); oldest++ {
+		gone = append(gone, r.results[oldest].file)
+		size -= r.results[oldest].file.Size
+	}
+	r.results = append(slices.Delete(r.results, 0, oldest), result{turn, f})
+	return gone, nil
 }
 
 // Result returns what SaveResult has kept.
@@ -143,8 +178,8 @@ func (s *Store) Result(_ context.Context, id string, turn int, name string) (sto
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if r := s.chats[id]; r != nil {
-		if f, ok := r.results[result{turn, name}]; ok {
-			return f, nil
+		if i := slices.IndexFunc(r.results, func(kept result) bool { return kept.is(turn, name) }); i >= 0 {
+			return r.results[i].file, nil
 		}
 	}
 	return store.File{}, store.ErrNotFound

@@ -1,0 +1,100 @@
+package chat
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base32"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"runpython/internal/fault"
+	"runpython/internal/store"
+)
+
+// queuedTurns is how many turns may wait for their chat.
+const queuedTurns = 8
+
+// conversation is a chat in this process.
+type conversation struct {
+	id    string
+	owner string
+
+	turn    chan struct{} // holds a token while nobody runs a turn
+	waiting atomic.Int32  // turns that want it
+
+	// Guarded by the token of turn:
+	kernel    Interpreter // nil when there is none
+	loss      string      // why the variables of the last turn are lost, "" if they are not
+	turns     int
+	begun     time.Time
+	saved     bool // the store has a record of it
+	unchecked bool // made of a record that may have been deleted by now
+	gone      bool // it was deleted: nothing may run in it any more
+
+	used atomic.Int64 // begin of the last turn, Unix nanoseconds
+}
+
+func newConversation(record store.Chat) *conversation {
+	c := &conversation{id: record.ID, owner: record.Owner, turn: make(chan struct{}, 1), turns: record.Turns, begun: record.Created}
+	c.used.Store(record.Used.UnixNano())
+	c.turn <- struct{}{}
+	return c
+}
+
+// newID returns 128 random bits as 26 characters [a-z2-7].
+func newID() string {
+	var bits [16]byte
+	_, _ = rand.Read(bits[:]) // never fails
+	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(bits[:]))
+}
+
+// idLength is the number of characters of a chat id.
+const idLength = 26
+
+// validID reports whether id has the form of those that newID makes.
+func validID(id string) bool {
+	return len(id) == idLength && strings.Trim(id, "abcdefghijklmnopqrstuvwxyz234567") == ""
+}
+
+// enter waits until the chat is ours. Service.enter also looks whether it still is there.
+func (c *conversation) enter(ctx context.Context) error {
+	if c.tryEnter() {
+		return nil
+	}
+	if c.waiting.Add(1) > queuedTurns {
+		c.waiting.Add(-1)
+		return fault.New(fault.Busy, nil, fmt.Sprintf("%d calls of this chat wait already; one runs at a time: wait for their results, or use another chat", queuedTurns))
+	}
+	defer c.waiting.Add(-1)
+	select {
+	case <-c.turn:
+		return nil
+	case <-ctx.Done():
+		return fault.New(fault.Canceled, ctx.Err(), "the call was stopped while it waited for the one before it")
+	}
+}
+
+// tryEnter takes the chat if nobody has it.
+func (c *conversation) tryEnter() bool {
+	select {
+	case <-c.turn:
+		return true
+	default:
+		return false
+	}
+}
+
+func (c *conversation) leave() { c.turn <- struct{}{} }
+
+// state tells what became of the variables since the last turn; the caller has the chat.
+func (c *conversation) state() (state State, reason string) {
+	switch {
+	case c.turns == 0:
+		return New, ""
+	case c.kernel != nil && c.loss == "":
+		return Kept, ""
+	}
+	return Reset, c.loss
+}

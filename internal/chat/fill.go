@@ -1,0 +1,104 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"runpython/internal/store"
+)
+
+// namedMisplaced is how many files that could not be put into place a reply names.
+const namedMisplaced = 3
+
+// fill puts the chat's files into the folder that becomes /work of a new interpreter.
+// A file that cannot be there (code may have named it so that it cannot) is left out, and
+// the reply says so: it must not be the end of the chat.
+func (t *turn) fill(ctx context.Context, dir string) error {
+	t.misplaced = nil
+	files, err := t.service.options.Store.Files(ctx, t.chat.id)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil // a chat that begins
+	}
+	if err != nil {
+		return fmt.Errorf("look up the files of a chat: %w", err)
+	}
+	for _, f := range files {
+		if f.Hash == "" {
+			continue
+		}
+		err := t.putInto(dir, f)
+		switch {
+		case err == nil:
+		case isOfOneFile(err):
+			t.misplaced = append(t.misplaced, f.Path)
+			t.service.options.Log.Warn("a file of a chat was left out", "chat", t.chat.id, "error", err)
+		default:
+			return fmt.Errorf("put the files of a chat into place: %w", diskFull(err))
+		}
+	}
+	return nil
+}
+
+// putInto makes a file appear in dir. Its path was checked when it came: a folder of ours
+// cannot be left by it.
+func (t *turn) putInto(dir string, f store.File) error {
+	name := filepath.Join(dir, filepath.FromSlash(f.Path))
+	if err := makeFolders(dir, filepath.Dir(name)); err != nil {
+		return err
+	}
+	return t.service.options.Content.Copy(f.Hash, name)
+}
+
+// isOfOneFile tells what is wrong with one path or content from what is wrong with the machine.
+func isOfOneFile(err error) bool {
+	for _, e := range []syscall.Errno{
+		syscall.ENAMETOOLONG, syscall.ENOTDIR, syscall.EISDIR, syscall.EEXIST, syscall.ENOENT, syscall.EINVAL, syscall.EILSEQ,
+	} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// wordMisplaced tells of the files that fill has left out, "" when there are none.
+func (t *turn) wordMisplaced() string {
+	if len(t.misplaced) == 0 {
+		return ""
+	}
+	var names []string
+	for _, p := range t.misplaced[:min(len(t.misplaced), namedMisplaced)] {
+		names = append(names, code(shorten(strings.ToValidUTF8(p, "\uFFFD"), shownPath)))
+	}
+	text := "Not in /work of the new interpreter, because the path is too long or contradicts another file's: " + strings.Join(names, ", ")
+	if more := len(t.misplaced) - namedMisplaced; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text + "."
+}
+
+// shownPath is what a reply shows of the path of a file that is left out.
+const shownPath = 200
+
+// makeFolders makes folder and those above it up to dir, writable for the guest's user, who is
+// nobody on the host: dir itself is in a folder that is closed to others.
+func makeFolders(dir, folder string) error {
+	if folder == dir || len(folder) <= len(dir) {
+		return nil
+	}
+	if _, err := os.Stat(folder); err == nil {
+		return nil
+	}
+	if err := makeFolders(dir, filepath.Dir(folder)); err != nil {
+		return err
+	}
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		return err
+	}
+	return os.Chmod(folder, 0o777)
+}

@@ -1,0 +1,196 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"runpython/internal/fault"
+	"runpython/internal/store"
+)
+
+// A place is that of one of the interpreters that may live at once. It is taken before the
+// interpreter starts, and given back when it is gone or handed to the next one.
+type place struct {
+	kernel Interpreter // nil while it starts
+	ending bool        // somebody closes it
+}
+
+// start gives a chat that the caller has an interpreter.
+func (s *Service) start(ctx context.Context, c *conversation, fill func(dir string) error) error {
+	if err := s.makeRoom(c); err != nil {
+		return err
+	}
+	k, err := s.options.Start(ctx, fill)
+	s.mu.Lock()
+	if err == nil && s.closed {
+		err = errStopping()
+	}
+	if err != nil {
+		delete(s.living, c)
+		s.mu.Unlock()
+		if k != nil {
+			err = errors.Join(err, k.Close())
+		}
+		return err
+	}
+	s.living[c].kernel = k
+	s.mu.Unlock()
+	c.kernel = k
+	return nil
+}
+
+// makeRoom takes a place for c. When all are taken, the interpreter that is idle and was
+// used least recently gives its own.
+func (s *Service) makeRoom(c *conversation) error {
+	victim, kernel, err := s.takePlace(c)
+	if err != nil || victim == nil {
+		return err
+	}
+	victim.kernel = nil
+	victim.loss = fmt.Sprintf("its interpreter was ended to make room for other chats (%d may live at once)", s.options.Limits.Kernels)
+	s.logEnd(victim, kernel.Close())
+	victim.leave()
+	return nil
+}
+
+// takePlace takes a free place for c, or that of a victim, which it enters; the caller ends
+// the victim's interpreter.
+func (s *Service) takePlace(c *conversation) (victim *conversation, kernel Interpreter, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, nil, errStopping()
+	}
+	if len(s.living) < s.options.Limits.Kernels {
+		s.living[c] = &place{}
+		return nil, nil, nil
+	}
+	for other, p := range s.living {
+		if p.kernel == nil || p.ending || victim != nil && other.used.Load() >= victim.used.Load() || !other.tryEnter() {
+			continue
+		}
+		if victim != nil {
+			victim.leave()
+		}
+		victim = other
+	}
+	if victim == nil {
+		return nil, nil, fault.New(fault.Busy, nil, fmt.Sprintf("all %d interpreters are at work; try again in a moment", len(s.living)))
+	}
+	kernel = s.living[victim].kernel
+	delete(s.living, victim)
+	s.living[c] = &place{}
+	return victim, kernel, nil
+}
+
+// end closes the interpreter of a chat that the caller has, if there is one.
+func (s *Service) end(c *conversation, why string) error {
+	if c.kernel == nil {
+		return nil
+	}
+	c.kernel, c.loss = nil, why
+	return s.closeInterpreter(c)
+}
+
+// closeInterpreter closes the interpreter of a chat, unless that is done already. Its
+// place is free when it is gone.
+func (s *Service) closeInterpreter(c *conversation) error {
+	s.mu.Lock()
+	p := s.living[c]
+	if p == nil || p.kernel == nil || p.ending {
+		s.mu.Unlock()
+		return nil
+	}
+	p.ending = true
+	s.mu.Unlock()
+	err := p.kernel.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.living, c)
+	return err
+}
+
+// logEnd notes that an interpreter could not be removed; whoever wanted it gone goes on.
+func (s *Service) logEnd(c *conversation, err error) {
+	if err != nil {
+		s.options.Log.Error("end an interpreter", "chat", c.id, "error", err)
+	}
+}
+
+// Living returns the number of interpreters that live or start.
+func (s *Service) Living() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.living)
+}
+
+// sweepEvery is how often old chats are looked for, when a chat begins.
+const sweepEvery = time.Minute
+
+// sweep deletes chats that are too old or too many and that nobody uses. It looks once in
+// a while. A chat that cannot be deleted is no fault of the caller's.
+func (s *Service) sweep(ctx context.Context) error {
+	if !s.sweepIsDue() {
+		return nil
+	}
+	records, err := s.options.Store.Chats(ctx)
+	if err != nil {
+		return fmt.Errorf("look for old chats: %w", err)
+	}
+	s.noteUse(records)
+	slices.SortFunc(records, func(a, b store.Chat) int { return a.Used.Compare(b.Used) })
+	excess := len(records) - s.options.Limits.Chats + 1
+	for _, r := range records {
+		if excess <= 0 && time.Since(r.Used) < s.options.Limits.Keep {
+			break
+		}
+		deleted, err := s.removeIdle(ctx, r)
+		if err != nil {
+			s.options.Log.Error("delete an old chat", "chat", r.ID, "error", err)
+		}
+		if deleted {
+			excess--
+		}
+	}
+	return nil
+}
+
+func (s *Service) sweepIsDue() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	due := time.Since(s.swept) > sweepEvery || len(s.chats) >= s.options.Limits.Chats
+	if due {
+		s.swept = time.Now()
+	}
+	return due
+}
+
+// noteUse replaces when chats were used by what this process knows better.
+func (s *Service) noteUse(records []store.Chat) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, r := range records {
+		if c := s.chats[r.ID]; c != nil {
+			records[i].Used = time.Unix(0, max(c.used.Load(), r.Used.UnixNano()))
+		}
+	}
+}
+
+// removeIdle deletes a chat, unless it is in use or was used since the record was read.
+func (s *Service) removeIdle(ctx context.Context, r store.Chat) (deleted bool, err error) {
+	c, err := s.conversationOf(r)
+	if err != nil || !c.tryEnter() {
+		return false, err
+	}
+	defer c.leave()
+	if err := s.check(ctx, c); err != nil {
+		return false, err
+	}
+	if c.used.Load() > r.Used.UnixNano() {
+		return false, nil
+	}
+	return true, s.remove(ctx, c)
+}

@@ -1,0 +1,64 @@
+package chat
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"runpython/internal/kernel"
+	"runpython/internal/store"
+)
+
+// keepResults keeps the pictures in full, and output that the text will not show in full.
+func (t *turn) keepResults(ctx context.Context, r *kernel.Result) error {
+	for i, picture := range r.Images {
+		name := fmt.Sprintf("figure-%d.%s", i+1, strings.TrimPrefix(picture.MIMEType, "image/"))
+		f, err := t.keepResult(ctx, name, picture.MIMEType, picture.Data)
+		if err != nil {
+			return err
+		}
+		t.reply.Images = append(t.reply.Images, Image{
+			Name: name, MIMEType: picture.MIMEType, Data: picture.Data, Width: picture.Width, Height: picture.Height, URI: f.URI,
+		})
+	}
+	for _, stream := range []struct {
+		name string
+		out  kernel.Output
+	}{{"stdout.txt", r.Stdout}, {"stderr.txt", r.Stderr}} {
+		if stream.out.Len() <= shownStream {
+			continue
+		}
+		f, err := t.keepResult(ctx, stream.name, "text/plain", []byte(stream.out.Text(2*keptStream)))
+		if err != nil {
+			return err
+		}
+		t.reply.Files = append(t.reply.Files, f)
+	}
+	return nil
+}
+
+const (
+	// keptStream is what the kernel keeps of a stream at the most.
+	keptStream = 1 << 20
+	// keptResults and keptResultBytes bound the results of a chat; the oldest make room.
+	// Those of one run are less than that.
+	keptResults     = 200
+	keptResultBytes = 256 << 20
+)
+
+func (t *turn) keepResult(ctx context.Context, name, media string, data []byte) (File, error) {
+	hash, size, err := t.service.options.Content.Put(bytes.NewReader(data))
+	if err != nil {
+		return File{}, diskFull(err)
+	}
+	record := store.File{Path: name, Hash: hash, Size: size, MIMEType: media}
+	most := store.Bounds{Count: keptResults, Bytes: keptResultBytes}
+	gone, err := t.service.options.Store.SaveResult(ctx, t.chat.id, t.chat.turns, record, most)
+	if err != nil {
+		t.service.release([]store.File{record})
+		return File{}, fmt.Errorf("keep a result: %w", err)
+	}
+	t.service.release(gone)
+	return File{Path: name, URI: resultURI(t.chat.id, t.chat.turns, name), MIMEType: media, Size: size, Result: true}, nil
+}
