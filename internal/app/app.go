@@ -161,6 +161,7 @@ func (a *App) openChats(key string) error {
 		Store: memory.New(), Content: files, Log: a.log,
 		Limits: chat.Limits{
 			RunTimeout: a.config.RunTimeout, MemoryBytes: limits.MemoryBytes, WorkBytes: limits.WorkBytes, WorkFiles: workFiles,
+			Processes: limits.Processes, OpenFiles: limits.OpenFiles,
 			Kernels: livingKernels(), Chats: keptChats, Keep: keptFor,
 		},
 	})

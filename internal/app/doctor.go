@@ -272,6 +272,10 @@ func tryGuest(ctx context.Context, c config.Config, build Build) Finding {
 		return f
 	}
 	f.Level, f.Detail = Broken, err.Error()
+	if c.Runsc != "" {
+		f.Remedy = "try without --runsc " + c.Runsc + ", which may be no runsc, or one of another version"
+		return f
+	}
 	f.Remedy = "the reason is above or in the detail; gVisor needs seccomp filters and ptrace (kernel.yama.ptrace_scope below 3), " +
 		"and a container must allow them (--security-opt seccomp=unconfined)"
 	return f

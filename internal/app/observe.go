@@ -112,6 +112,10 @@ func (a *App) adminHandler() http.Handler {
 			say(w, http.StatusServiceUnavailable, "stopping\n")
 			return
 		}
+		if s := a.host.Stats(); s.Failed > 0 && s.Started+s.Restored == 0 {
+			say(w, http.StatusServiceUnavailable, "no guest has started; runpython doctor says why\n")
+			return
+		}
 		say(w, http.StatusOK, "ready\n")
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(a.metrics.registry, promhttp.HandlerOpts{}))

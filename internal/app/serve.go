@@ -90,7 +90,11 @@ func newServer(h http.Handler) *http.Server {
 
 func listen(ctx context.Context, address string) (net.Listener, error) {
 	var c net.ListenConfig
-	l, err := c.Listen(ctx, "tcp", address)
+	network := "tcp"
+	if host, _, err := net.SplitHostPort(address); err == nil && net.ParseIP(host).To4() != nil {
+		network = "tcp4" // an IPv4 address means no IPv6, also when it is 0.0.0.0
+	}
+	l, err := c.Listen(ctx, network, address)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", address, err)
 	}

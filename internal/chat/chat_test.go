@@ -152,7 +152,7 @@ func TestCrashResetsTheVariables(t *testing.T) {
 	s, _ := newService(t, nil)
 	id, other := ask(t, s, "", "set x").ChatID, ask(t, s, "", "set y").ChatID
 	crash := ask(t, s, id, "crash")
-	if !crash.IsError || crash.State != chat.Kept || !strings.Contains(crash.Text, "SIGSEGV") || !strings.Contains(crash.Text, "variables are lost") {
+	if !crash.IsError || crash.State != chat.Reset || !strings.Contains(crash.Text, "SIGSEGV") || !strings.Contains(crash.Text, "variables are lost") {
 		t.Errorf("crash: %+v", crash)
 	}
 	next := ask(t, s, id, "get x")

@@ -22,6 +22,7 @@ func (t *turn) keepResults(ctx context.Context, r *kernel.Result) error {
 			Name: name, MIMEType: picture.MIMEType, Data: picture.Data, Width: picture.Width, Height: picture.Height, URI: f.URI,
 		})
 	}
+	t.printed = map[string]int64{"stdout.txt": r.Stdout.Len(), "stderr.txt": r.Stderr.Len()}
 	for _, stream := range []struct {
 		name string
 		out  kernel.Output

@@ -59,6 +59,8 @@ type Limits struct {
 	MemoryBytes int64
 	WorkBytes   int64
 	WorkFiles   int
+	Processes   int
+	OpenFiles   int
 	Kernels     int           // interpreters that live at once; the least recently used makes room
 	Chats       int           // chats that are kept; the least recently used is deleted
 	Keep        time.Duration // a chat that is not used for so long is deleted

@@ -22,9 +22,10 @@ type turn struct {
 	message message.Message
 	reply   Reply
 
-	problems  []string   // what went wrong beside the code, as sentences
-	misplaced []string   // paths of files that fill has left out
-	progress  sync.Mutex // one report at a time
+	printed   map[string]int64 // bytes of each stream, by the name of its result
+	problems  []string         // what went wrong beside the code, as sentences
+	misplaced []string         // paths of files that fill has left out
+	progress  sync.Mutex       // one report at a time
 }
 
 func readMessage(text string) (message.Message, error) {
@@ -75,6 +76,9 @@ func (t *turn) run(ctx context.Context) (*Reply, error) {
 		t.wordNotCode(result)
 	} else {
 		t.word(result)
+	}
+	if result.Reset {
+		t.reply.State, t.reply.StateReason = Reset, "this run has ended the interpreter"
 	}
 	if result.Lost {
 		t.service.logEnd(c, t.service.end(c, c.loss))

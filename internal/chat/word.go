@@ -47,7 +47,7 @@ func (t *turn) word(r *kernel.Result) {
 	if r.Status == kernel.Exited {
 		b.text(exitSentence(r))
 	}
-	if hint := hintFor(r); hint != "" {
+	if hint := t.service.options.Limits.hintFor(r); hint != "" {
 		b.text(hint)
 	}
 	b.fence("Printed between the calls, by what an earlier one left running:", r.Late.Text(shownValue))
@@ -125,7 +125,7 @@ func (t *turn) limitSentence(r *kernel.Result) string {
 	case kernel.Files:
 		return fmt.Sprintf("Stopped: the code made more than %d files in /work, the limit of a chat. %s Delete files or use fewer.", limits.WorkFiles, variables)
 	case kernel.Canceled:
-		return fmt.Sprintf("Stopped after %s, because the caller stopped the call. %s", seconds(r.Duration), variables)
+		return fmt.Sprintf("Stopped after %s, because the call was stopped. %s", seconds(r.Duration), variables)
 	case kernel.Crashed:
 		how := fmt.Sprintf("ended with status %d", r.ExitCode)
 		if r.Signal != "" {
@@ -155,19 +155,45 @@ func exitSentence(r *kernel.Result) string {
 	return text
 }
 
+// hints tell, by the system's words for it, which limit an error comes from, in numbers.
+func (l Limits) hints() map[string]string {
+	return map[string]string{
+		"[Errno 28]":             fmt.Sprintf("/work may hold %s (--work-size); /tmp and /dev/shm hold %s each.", size(l.WorkBytes), size(l.MemoryBytes/2)),
+		"[Errno 24]":             fmt.Sprintf("A process may have %d files open (--open-files).", l.OpenFiles),
+		"[Errno 11]":             fmt.Sprintf("A chat may have %d processes and threads (--processes).", l.Processes),
+		"can't start new thread": fmt.Sprintf("A chat may have %d processes and threads (--processes).", l.Processes),
+	}
+}
+
 // hintFor says what an error means in this sandbox, "" when there is nothing to add.
-func hintFor(r *kernel.Result) string {
+func (l Limits) hintFor(r *kernel.Result) string {
 	if r.Error == nil {
 		return ""
 	}
 	if r.Error.Type == "ModuleNotFoundError" {
+		if strings.Contains(r.Error.Message, "'tkinter'") || strings.Contains(r.Error.Message, "'turtle'") {
+			return "The sandbox has no display, so what draws on one (tkinter, turtle) is left out."
+		}
 		return "Only Python's standard library is there: packages cannot be installed yet."
+	}
+	for words, hint := range l.hints() {
+		if strings.Contains(r.Error.Message, words) {
+			return hint
+		}
 	}
 	// Libraries have errors of their own for it; the system's words are in all of them.
 	for _, words := range []string{"Network is unreachable", "Name or service not known", "Temporary failure in name resolution"} {
 		if strings.Contains(r.Error.Message, words) {
 			return "The sandbox has no network."
 		}
+	}
+	return ""
+}
+
+// partOf says how much of the output a result holds.
+func (t *turn) partOf(f File) string {
+	if f.Size < t.printed[f.Path] {
+		return fmt.Sprintf(" of %d, the middle is left out", t.printed[f.Path])
 	}
 	return ""
 }
@@ -180,7 +206,7 @@ func (t *turn) wordFiles(b *blocks) {
 	for _, f := range t.reply.Files {
 		what := fmt.Sprintf("%d bytes", f.Size)
 		if f.Result {
-			what = "the whole output, " + what
+			what = "the output, " + what + t.partOf(f)
 		}
 		if f.Skipped != "" {
 			what = "not fetched: " + f.Skipped

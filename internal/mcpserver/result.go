@@ -86,7 +86,7 @@ func stateLine(r *chat.Reply) string {
 		if reason == "" {
 			reason = "the interpreter was replaced"
 		}
-		return "state: reset (variables are lost: " + strings.ReplaceAll(reason, "\n", " ") + "; files are kept)"
+		return "state: reset (variables are lost: " + strings.ReplaceAll(reason, "\n", " ") + "; files of earlier turns are kept)"
 	default:
 		return ""
 	}
