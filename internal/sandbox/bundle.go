@@ -42,6 +42,13 @@ type process struct {
 	Env             []string            `json:"env"`
 	NoNewPrivileges bool                `json:"noNewPrivileges"`
 	Capabilities    map[string][]string `json:"capabilities"`
+	Rlimits         []rlimit            `json:"rlimits"`
+}
+
+type rlimit struct {
+	Type string `json:"type"`
+	Hard uint64 `json:"hard"`
+	Soft uint64 `json:"soft"`
 }
 
 type spec struct {
@@ -100,6 +107,9 @@ func (h *Host) spec(dir string) spec {
 			"bounding": initCapabilities, "effective": initCapabilities, "permitted": initCapabilities,
 		},
 	}
+	// The guest's first process would have the host's limit, which may be lower.
+	files := uint64(h.config.Limits.OpenFiles)
+	s.Process.Rlimits = []rlimit{{Type: "RLIMIT_NOFILE", Hard: files, Soft: files}}
 	s.Mounts = h.mounts(dir)
 	for _, kind := range []string{"pid", "network", "ipc", "uts", "mount"} {
 		s.Linux.Namespaces = append(s.Linux.Namespaces, map[string]string{"type": kind})

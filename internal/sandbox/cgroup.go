@@ -181,15 +181,28 @@ func (g *groups) close() error {
 	return err
 }
 
-// removeGroups removes all groups of the host name, which has ended.
-func removeGroups(name string) error {
-	var err error
-	bases := []string{filepath.Join(cgroupRoot, ownGroup(""))}
+// groupFolders returns where newGroups of this process may make groups for the host name.
+func groupFolders(name string) []string {
+	folders := []string{filepath.Join(cgroupRoot, ownGroup(""), groupName(name))}
 	for _, controller := range []string{"cpu", "memory"} {
-		bases = append(bases, filepath.Join(cgroupRoot, controller, ownGroup(controller)))
+		folders = append(folders, filepath.Join(cgroupRoot, controller, ownGroup(controller), groupName(name)))
 	}
-	for _, base := range bases {
-		err = errors.Join(err, removeGroup(filepath.Join(base, groupName(name))))
+	return folders
+}
+
+// removeGroups removes the groups of the host of the folder dir, which has ended. They may
+// be elsewhere than ours would be, so the host has written down where.
+func removeGroups(dir string) error {
+	data, err := os.ReadFile(filepath.Join(dir, groupsName))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // another process was faster
+	}
+	name := groupName(filepath.Base(dir))
+	for line := range strings.Lines(string(data)) {
+		folder := filepath.Clean(strings.TrimSuffix(line, "\n"))
+		if strings.HasPrefix(folder, cgroupRoot+"/") && filepath.Base(folder) == name {
+			err = errors.Join(err, removeGroup(folder))
+		}
 	}
 	return err
 }

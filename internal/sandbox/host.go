@@ -19,7 +19,7 @@ import (
 
 // A Program is what runs in every guest: the command, and how to know that it is ready.
 type Program struct {
-	Dir       string   // folder of the host that the guest sees at /opt/runpython
+	Dir       string   // folder of the host that the guest sees at GuestPrograms
 	Arguments []string // of the Python interpreter; the limits follow as NAME=NUMBER
 	Key       string   // changes when the interpreter or the program changes
 	// Ready is called once for each guest, after a start or a restore, before
@@ -31,7 +31,7 @@ type Program struct {
 type Config struct {
 	Data        string // folder of the product's data; the host uses run/, images/ and rootfs/ in it
 	Runsc       string // program that becomes gVisor under the name runsc: this program or an official binary
-	Interpreter string // folder with bin/python3, seen by guests at /opt/python
+	Interpreter string // folder with bin/python3, seen by guests at GuestPython
 	Program     Program
 	Limits      Limits
 	Pool        int  // guests kept ahead
@@ -71,7 +71,7 @@ type Host struct {
 
 	started, restored, failed atomic.Int64
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards what follows; a Sandbox's is taken after it
 	live   map[string]*Sandbox
 	pooled []*Sandbox
 	closed bool
@@ -113,14 +113,14 @@ func Open(ctx context.Context, config Config) (*Host, error) {
 		return nil, err
 	}
 	becomeSubreaper()
+	if err := removeUnused(filepath.Dir(h.root.dir), filepath.Base(h.root.dir)); err != nil {
+		config.Log.Warn("remove unused roots of guests", "error", err)
+	}
 	if err := RemoveDead(config.Data); err != nil {
 		config.Log.Warn("remove what a killed process left", "error", err)
 	}
-	if h.instance, err = newInstance(config.Data); err != nil {
-		return nil, err
-	}
-	if err := h.instance.startKeeper(config); err != nil {
-		return nil, errors.Join(err, h.instance.close())
+	if h.instance, err = newInstance(config); err != nil {
+		return nil, errors.Join(err, h.root.close())
 	}
 	h.groups = newGroups(h.instance.name, config.Limits)
 	h.image = newImage(h)
@@ -160,10 +160,8 @@ func (h *Host) Take(ctx context.Context) (*Sandbox, error) {
 			h.wakeFiller()
 			return s, nil
 		}
-		h.config.Log.Warn("a guest of the pool has ended", "guest", s.ID)
-		if err := s.Close(); err != nil {
-			return nil, fmt.Errorf("close a dead guest: %w", err)
-		}
+		err = s.Close() // not this caller's affair: Close of the host removes what is left
+		h.config.Log.Warn("a guest of the pool has ended", "guest", s.ID, "error", err)
 	}
 	h.wakeFiller()
 	return h.start(ctx)
@@ -191,38 +189,54 @@ func (h *Host) start(ctx context.Context) (*Sandbox, error) {
 	case <-ctx.Done():
 		return nil, fmt.Errorf("wait for other starts: %w", ctx.Err())
 	}
-	var all error
+	var all, imageErr error
 	for attempt := range startAttempts {
-		s, err := h.startOnce(ctx, attempt < startAttempts-1)
-		if err == nil {
-			return s, nil
+		image := ""
+		if imageErr == nil {
+			image = h.image.use()
 		}
-		if ctx.Err() != nil {
+		s, err := h.startOnce(ctx, image)
+		switch {
+		case err == nil && image != "":
+			h.image.worked()
+			return s, nil
+		case err == nil && imageErr != nil:
+			h.image.failed(imageErr) // the machine is well: it was the image
+			return s, nil
+		case err == nil:
+			return s, nil
+		case ctx.Err() != nil:
 			return nil, err
+		case image != "":
+			imageErr = err
 		}
 		h.failed.Add(1)
 		h.config.Log.Warn("a guest did not start", "attempt", attempt+1, "error", err)
 		all = errors.Join(all, err)
 	}
+	if errors.Is(all, errUnmeasured) {
+		return nil, fault.New(fault.Unsupported, all,
+			"no sandbox is given out whose memory cannot be measured: /proc must be readable, and --runsc of a version that this program knows")
+	}
 	return nil, fault.New(fault.Unsupported, all, "no sandbox could be started on this machine; `runpython doctor` says why")
 }
 
-// startOnce makes one attempt, from the image if there is one and it is wanted.
-func (h *Host) startOnce(ctx context.Context, wantImage bool) (*Sandbox, error) {
+// errUnmeasured says that a living guest has no memory file, so its limit would not hold.
+var errUnmeasured = errors.New("the memory of the guest cannot be measured")
+
+// startOnce makes one attempt, from the image if one is given.
+func (h *Host) startOnce(ctx context.Context, image string) (*Sandbox, error) {
 	ctx, cancel := context.WithTimeout(ctx, startDeadline)
 	defer cancel()
-	image := ""
-	if wantImage {
-		image = h.image.use()
-	}
 	s, err := h.launch(ctx, image)
 	if err != nil {
-		if image != "" && ctx.Err() == nil {
-			h.image.discard(err)
-		}
 		return nil, err
 	}
-	if err := h.config.Program.Ready(ctx, s); err != nil {
+	err = h.config.Program.Ready(ctx, s)
+	if err == nil && s.MemoryBytes() == 0 && s.alive() {
+		err = errUnmeasured
+	}
+	if err != nil {
 		said := make([]byte, complaintBytes)
 		if e := s.Stderr.SetReadDeadline(time.Now().Add(10 * time.Millisecond)); e == nil {
 			n, _ := s.Stderr.Read(said)
@@ -256,7 +270,7 @@ func (h *Host) launch(ctx context.Context, image string) (*Sandbox, error) {
 	err = h.runsc.launch(ctx, dir, id, p, command...)
 	s := &Sandbox{
 		ID: id, Channel: p.channel, Stdout: p.stdout, Stderr: p.stderr, Uploads: filepath.Join(dir, "work"),
-		host: h, dir: dir, limits: h.config.Limits, restored: image != "",
+		host: h, dir: dir, restored: image != "",
 	}
 	if err == nil {
 		err = s.readState()
@@ -265,7 +279,9 @@ func (h *Host) launch(ctx context.Context, image string) (*Sandbox, error) {
 		err = h.groups.add(id, s.pid)
 	}
 	if err != nil {
-		return nil, errors.Join(err, killProcesses(dir), p.close(), h.groups.remove(id), removeGuest(dir))
+		err = errors.Join(err, killProcesses(dir))
+		reapOrphans(h.processes())
+		return nil, errors.Join(err, p.close(), h.groups.remove(id), removeGuest(dir))
 	}
 	err = errors.Join(p.closeGuest(), h.remember(s))
 	if err != nil {
@@ -282,6 +298,19 @@ func (h *Host) remember(s *Sandbox) error {
 	}
 	h.live[s.ID] = s
 	return nil
+}
+
+// processes returns the numbers that living guests still use.
+func (h *Host) processes() map[int]bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	all := make(map[int]bool, 2*len(h.live))
+	for _, s := range h.live {
+		s.mu.Lock()
+		all[s.pid], all[s.gofer] = true, true
+		s.mu.Unlock()
+	}
+	return all
 }
 
 // forget removes a closed guest from the host's books.
@@ -315,7 +344,7 @@ func (h *Host) Close() error {
 	for _, s := range guests {
 		err = errors.Join(err, s.Close())
 	}
-	return errors.Join(err, killProcesses(h.instance.dir), h.groups.close(), h.instance.close())
+	return errors.Join(err, killProcesses(h.instance.dir), h.groups.close(), h.instance.close(), h.root.close())
 }
 
 // randomName returns 50 random bits as 10 lower-case letters and digits.

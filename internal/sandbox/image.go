@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,13 +22,13 @@ type image struct {
 	host *Host
 	dir  string // its folder; complete when it exists
 
-	mu   sync.Mutex // guards what follows
-	bad  bool       // it could not be made or used: start guests instead
-	done bool       // it is known to be there
+	mu       sync.Mutex // guards failures
+	failures int        // in a row, of making or using it; at imageChances guests are started instead
 }
 
-// imageKept is how long an image of another configuration is kept unused.
-const imageKept = 7 * 24 * time.Hour
+// imageChances is how often in a row the image may fail before it is given up: once
+// may be a moment in which the machine lacked something.
+const imageChances = 2
 
 func newImage(h *Host) *image {
 	return &image{host: h, dir: filepath.Join(h.config.Data, "images", imageKey(h))}
@@ -49,58 +48,59 @@ func imageKey(h *Host) string {
 	return hex.EncodeToString(digest.Sum(nil))[:24]
 }
 
-// use returns the folder of the image, "" when there is none (yet).
+// use returns the folder of the image, "" when there is none (yet) or it is given up.
 func (i *image) use() string {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.bad {
+	if i.isGivenUp() {
 		return ""
 	}
-	if !i.done {
-		if _, err := os.Stat(i.dir); err != nil {
-			return ""
-		}
-		i.done = true
-		now := time.Now()
-		_ = os.Chtimes(i.dir, now, now) // only for the clean-up of unused images
+	if _, err := os.Stat(i.dir); err != nil {
+		return "" // never made, or removed by a process that saw it unused for long
 	}
+	noteUse(i.dir)
 	return i.dir
 }
 
-// discard gives the image up after a failed restore; guests are started from then on.
-func (i *image) discard(cause error) {
+func (i *image) isGivenUp() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.bad {
+	return i.failures >= imageChances
+}
+
+// worked is told when a guest has come from the image and is ready.
+func (i *image) worked() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.failures < imageChances {
+		i.failures = 0
+	}
+}
+
+// failed is told when the image could not be made, or when no guest came from it
+// where a start worked. The last chance gives it up and removes it.
+func (i *image) failed(cause error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.failures++; i.failures != imageChances {
 		return
 	}
-	i.bad = true
 	i.host.config.Log.Warn("the image of the pool is not used any more", "error", cause)
-	if err := os.RemoveAll(i.dir); err != nil {
+	if err := removeWhole(i.dir); err != nil {
 		i.host.config.Log.Warn("remove the image of the pool", "error", err)
 	}
 }
 
 // ensure makes the image if it is not there.
 func (i *image) ensure(ctx context.Context) error {
-	if i.use() != "" {
-		return nil
-	}
-	i.mu.Lock()
-	bad := i.bad
-	i.mu.Unlock()
-	if bad {
+	if i.isGivenUp() || i.use() != "" {
 		return nil
 	}
 	if err := i.make(ctx); err != nil {
 		if ctx.Err() == nil {
-			i.mu.Lock()
-			i.bad = true
-			i.mu.Unlock()
+			i.failed(err)
 		}
 		return err
 	}
-	return i.removeUnused()
+	return removeUnused(filepath.Dir(i.dir), filepath.Base(i.dir))
 }
 
 func (i *image) make(ctx context.Context) error {
@@ -108,17 +108,17 @@ func (i *image) make(ctx context.Context) error {
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return fmt.Errorf("folder of images: %w", err)
 	}
-	draft, err := os.MkdirTemp(parent, ".draft-")
+	draft, err := os.MkdirTemp(parent, draftPrefix)
 	if err != nil {
 		return fmt.Errorf("folder of images: %w", err)
 	}
-	s, err := i.host.startOnce(ctx, false)
+	s, err := i.host.startOnce(ctx, "")
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(draft))
 	}
 	ctx, cancel := context.WithTimeout(ctx, startDeadline)
 	defer cancel()
-	err = errors.Join(s.Checkpoint(ctx, draft, false), s.Close())
+	err = errors.Join(s.Checkpoint(ctx, draft), s.Close())
 	if err == nil {
 		err = os.Rename(draft, i.dir)
 	}
@@ -130,20 +130,4 @@ func (i *image) make(ctx context.Context) error {
 		return fmt.Errorf("image of the pool: %w", err)
 	}
 	return nil
-}
-
-// removeUnused removes images and drafts that nobody has used for long.
-func (i *image) removeUnused() error {
-	entries, err := os.ReadDir(filepath.Dir(i.dir))
-	if err != nil {
-		return fmt.Errorf("folder of images: %w", err)
-	}
-	for _, e := range entries {
-		info, statErr := e.Info()
-		if statErr != nil || e.Name() == filepath.Base(i.dir) || time.Since(info.ModTime()) < imageKept {
-			continue
-		}
-		err = errors.Join(err, os.RemoveAll(filepath.Join(filepath.Dir(i.dir), e.Name())))
-	}
-	return err
 }

@@ -1,16 +1,11 @@
 package sandbox
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -19,16 +14,32 @@ import (
 // instance is one host's folder, DATA/run/NAME. Its file "lock" is locked as
 // long as the host lives, so another process can tell a dead host's folder.
 type instance struct {
-	name string
-	dir  string
-	lock *os.File
-
-	keeper     *exec.Cmd
-	keeperPipe io.WriteCloser
+	name   string
+	dir    string
+	lock   *os.File
+	keeper *keeper // nil for none
 }
 
-// newInstance makes the folder and locks it before others can see its name.
-func newInstance(data string) (*instance, error) {
+// The names of what a host's folder holds beside its guests.
+const (
+	lockName   = "lock"
+	groupsName = "groups" // the folders of the host's control groups, one a line
+)
+
+// newInstance makes the folder, locks it before others can see its name, and starts
+// the keeper.
+func newInstance(config Config) (*instance, error) {
+	i, err := makeInstance(config.Data)
+	if err != nil || len(config.Keeper) == 0 {
+		return i, err
+	}
+	if i.keeper, err = startKeeper(config, i.dir); err != nil {
+		return nil, errors.Join(err, i.close())
+	}
+	return i, nil
+}
+
+func makeInstance(data string) (*instance, error) {
 	parent := filepath.Join(data, "run")
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return nil, fmt.Errorf("folder of guests: %w", err)
@@ -38,7 +49,11 @@ func newInstance(data string) (*instance, error) {
 	if err := os.Mkdir(draft, 0o700); err != nil {
 		return nil, fmt.Errorf("folder of guests: %w", err)
 	}
-	lock, err := lockFile(filepath.Join(draft, "lock"), unix.LOCK_NB)
+	lock, err := lockFile(filepath.Join(draft, lockName), os.O_CREATE, unix.LOCK_NB)
+	if err == nil {
+		groups := strings.Join(groupFolders(name), "\n") + "\n"
+		err = os.WriteFile(filepath.Join(draft, groupsName), []byte(groups), 0o600)
+	}
 	if err == nil {
 		err = os.Rename(draft, dir)
 	}
@@ -48,9 +63,9 @@ func newInstance(data string) (*instance, error) {
 	return &instance{name: name, dir: dir, lock: lock}, nil
 }
 
-// lockFile opens a file and locks it for us alone.
-func lockFile(name string, how int) (*os.File, error) {
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+// lockFile opens a file, with the flags besides, and locks it for us alone.
+func lockFile(name string, flags, how int) (*os.File, error) {
+	f, err := os.OpenFile(name, os.O_RDWR|flags, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -60,36 +75,13 @@ func lockFile(name string, how int) (*os.File, error) {
 	return f, nil
 }
 
-// startKeeper starts the process that removes the guests if this one is killed.
-func (i *instance) startKeeper(config Config) error {
-	if len(config.Keeper) == 0 {
-		return nil
-	}
-	keeper := exec.Command(config.Keeper[0], append(config.Keeper[1:], i.dir, config.Rescue.String())...)
-	keeper.Args[0] = KeeperName
-	keeper.Env = []string{}
-	keeper.ExtraFiles = config.KeeperFiles
-	keeper.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a Ctrl-C at the terminal is not for it
-	pipe, err := keeper.StdinPipe()
-	if err != nil {
-		return fmt.Errorf("keeper: %w", err)
-	}
-	if err := keeper.Start(); err != nil {
-		return fmt.Errorf("keeper: %w", err)
-	}
-	i.keeper, i.keeperPipe = keeper, pipe
-	return nil
-}
-
 // close removes the folder and ends the keeper.
 func (i *instance) close() error {
 	err := errors.Join(removeInstance(i.dir), i.lock.Close())
-	if i.keeper == nil {
-		return err
+	if i.keeper != nil {
+		i.keeper.close()
 	}
-	_, sayErr := io.WriteString(i.keeperPipe, keeperDone)
-	err = errors.Join(err, sayErr, i.keeperPipe.Close())
-	return errors.Join(err, i.keeper.Wait())
+	return err
 }
 
 // RemoveDead removes the guests and folders of hosts on the data folder that were killed,
@@ -104,7 +96,10 @@ func RemoveDead(data string) error {
 		if info, statErr := e.Info(); strings.HasPrefix(e.Name(), ".new-") && (statErr != nil || time.Since(info.ModTime()) < time.Minute) {
 			continue // being made
 		}
-		lock, lockErr := lockFile(filepath.Join(dir, "lock"), unix.LOCK_NB)
+		lock, lockErr := lockFile(filepath.Join(dir, lockName), 0, unix.LOCK_NB)
+		if errors.Is(lockErr, os.ErrNotExist) {
+			_ = os.Remove(dir) // empty: whoever made or removed it was killed in the middle
+		}
 		if lockErr != nil {
 			continue // its host lives, or another process removes it
 		}
@@ -114,19 +109,26 @@ func RemoveDead(data string) error {
 }
 
 // removeInstance removes the folder of a host whose guests have ended, and what gVisor and
-// we have put elsewhere for them.
+// we have put elsewhere for them. The lock goes last: a folder without one is empty.
 func removeInstance(dir string) error {
-	err := removeGroups(filepath.Base(dir))
+	err := removeGroups(dir)
 	entries, readErr := os.ReadDir(dir)
 	if readErr != nil && !errors.Is(readErr, os.ErrNotExist) {
 		err = errors.Join(err, readErr)
 	}
 	for _, e := range entries {
-		if e.IsDir() {
-			err = errors.Join(err, removeGuest(filepath.Join(dir, e.Name())))
+		name := filepath.Join(dir, e.Name())
+		switch {
+		case e.IsDir():
+			err = errors.Join(err, removeGuest(name))
+		case e.Name() != lockName:
+			err = errors.Join(err, os.RemoveAll(name))
 		}
 	}
-	return errors.Join(err, os.RemoveAll(dir))
+	if err != nil {
+		return err // the next host tries again
+	}
+	return os.RemoveAll(dir)
 }
 
 // removeGuest removes the folder of a guest that has ended, and its control
@@ -136,38 +138,6 @@ func removeGuest(dir string) error {
 		_ = os.Remove(filepath.Join(place, "runsc-"+filepath.Base(dir)+".sock")) // mostly not there
 	}
 	return os.RemoveAll(dir)
-}
-
-// KeeperName is the first argument by which the program knows that it is to be a keeper.
-const KeeperName = "runpython-keeper"
-
-// keeperDone is what a host that ends in order says to its keeper.
-const keeperDone = "done\n"
-
-// KeeperMain is the keeper: it waits for the end of the host that started it, which it
-// learns from its standard input. After an orderly end it ends too; otherwise it waits for the
-// rescue time and then removes what nobody has taken over. A stopped guest
-// cannot end itself, so somebody has to.
-func KeeperMain(args []string, in io.Reader) error {
-	if len(args) != 2 {
-		return errors.New("keeper: needs a folder and a time")
-	}
-	rescue, err := time.ParseDuration(args[1])
-	if err != nil {
-		return fmt.Errorf("keeper: %w", err)
-	}
-	if line, _ := bufio.NewReader(in).ReadString('\n'); bytes.Equal([]byte(line), []byte(keeperDone)) {
-		return nil
-	}
-	time.Sleep(rescue) //nolint:forbidigo // there is nothing to wait for but the time
-	if _, err := os.Stat(args[0]); errors.Is(err, os.ErrNotExist) {
-		return nil // the next host was faster
-	}
-	lock, err := lockFile(filepath.Join(args[0], "lock"), 0)
-	if err != nil {
-		return fmt.Errorf("keeper: %w", err)
-	}
-	return errors.Join(killProcesses(args[0]), removeInstance(args[0]), lock.Close())
 }
 
 // becomeSubreaper makes guests our children once runsc, which starts them, has

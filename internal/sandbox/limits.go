@@ -48,7 +48,8 @@ func (l Limits) arguments() []string {
 		"processes=" + strconv.Itoa(l.Processes),
 		"open_files=" + strconv.Itoa(l.OpenFiles),
 		"address_space=" + strconv.FormatInt(l.addressSpaceBytes(), 10),
-		"file_bytes=" + strconv.FormatInt(l.WorkBytes, 10),
+		// More than /work holds, so that a file that is too large fails as a full disk does.
+		"file_bytes=" + strconv.FormatInt(l.WorkBytes+1<<20, 10),
 		"files=" + strconv.Itoa(l.WorkFiles),
 	}
 }

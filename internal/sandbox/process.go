@@ -142,7 +142,6 @@ func killProcesses(path string) error {
 			return fmt.Errorf("processes %v of guests in %s do not end", slices.Collect(maps.Keys(pending)), path)
 		}
 	}
-	reapOrphans()
 	var err error
 	for pid := range killed {
 		err = errors.Join(err, reapSession(pid, endDeadline))
@@ -155,11 +154,12 @@ func killProcesses(path string) error {
 const orphanName = "exe"
 
 // reapOrphans takes the exit statuses of gVisor's processes that had ended before
-// anybody looked for them: their parent, runsc, has ended too and they are ours.
-func reapOrphans() {
+// anybody looked for them: their parent, runsc, has ended too and they are ours. It
+// leaves those in known alone, whose numbers somebody still uses.
+func reapOrphans(known map[int]bool) {
 	for _, pid := range children(os.Getpid()) {
 		name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-		if err == nil && strings.TrimSpace(string(name)) == orphanName && isZombie(pid) {
+		if err == nil && strings.TrimSpace(string(name)) == orphanName && !known[pid] && isZombie(pid) {
 			reap(pid)
 		}
 	}

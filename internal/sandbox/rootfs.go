@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
+	"strings"
 )
 
 // certificatesPath is where the guest finds the certificates of public authorities.
@@ -25,7 +26,14 @@ var hostCertificates = []string{
 type rootfs struct {
 	dir   string
 	binds []string
+	lock  *os.File // shared: nobody removes the root while a host uses it
 }
+
+// close lets go of the root: from now on it may be removed once it is old.
+func (r *rootfs) close() error { return r.lock.Close() }
+
+// rootLayout changes whenever the same entries make another root.
+const rootLayout = "root of the guests, layout 2\n"
 
 // entry is a thing in the root: a folder, a link or a file with content.
 type entry struct {
@@ -45,36 +53,47 @@ var shownFolders = []string{"/usr/share/zoneinfo", "/usr/share/fonts"}
 var toolFolders = []string{"/bin", "/usr/bin", "/usr/share/perl", "/usr/share/perl5", "/usr/share/git-core", "/usr/share/misc"}
 
 // openRootfs makes the root below data, named by its content, if it is not there.
+// The caller closes it.
 func openRootfs(data string, hostTools, packages bool) (*rootfs, error) {
 	entries, binds := layout(hostTools, packages)
 	digest := sha256.New()
+	digest.Write([]byte(rootLayout))
 	for _, e := range entries {
 		fmt.Fprintf(digest, "%q %q %o %x\n", e.path, e.link, e.mode, e.content)
 	}
 	dir := filepath.Join(data, "rootfs", hex.EncodeToString(digest.Sum(nil))[:16])
-	root := &rootfs{dir: dir, binds: binds}
-	if _, err := os.Stat(dir); err == nil {
-		return root, nil
+	lock, err := holdFolder(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		if err = makeRoot(dir, entries); err == nil {
+			lock, err = holdFolder(dir)
+		}
 	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
-		return nil, fmt.Errorf("root of the guests: %w", err)
-	}
-	draft, err := os.MkdirTemp(filepath.Dir(dir), ".draft-")
 	if err != nil {
 		return nil, fmt.Errorf("root of the guests: %w", err)
 	}
-	err = build(draft, entries)
-	if err == nil {
+	return &rootfs{dir: dir, binds: binds, lock: lock}, nil
+}
+
+// makeRoot makes dir, complete as soon as it exists, unless another process is faster.
+func makeRoot(dir string, entries []entry) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return err
+	}
+	draft, err := os.MkdirTemp(filepath.Dir(dir), draftPrefix)
+	if err != nil {
+		return err
+	}
+	if err = build(draft, entries); err == nil {
 		err = os.Rename(draft, dir)
 	}
-	if err != nil {
-		err = errors.Join(err, os.RemoveAll(draft))
-		if _, there := os.Stat(dir); there == nil {
-			return root, nil // another process was faster
-		}
-		return nil, fmt.Errorf("root of the guests: %w", err)
+	if err == nil {
+		return nil
 	}
-	return root, nil
+	err = errors.Join(err, os.RemoveAll(draft))
+	if _, there := os.Stat(dir); there == nil {
+		return nil
+	}
+	return err
 }
 
 // layout returns what the root holds and what of the host is mounted into it, for this host.
@@ -98,16 +117,29 @@ func layout(hostTools, packages bool) ([]entry, []string) {
 			binds = append(binds, folder)
 		}
 	}
-	for _, folder := range []string{"/dev", "/proc", "/sys", "/tmp", "/opt", "/etc", "/run", "/var", guestPython, guestPrograms, guestWork} {
+	for _, folder := range []string{"/dev", "/proc", "/sys", "/tmp", "/opt", "/etc", "/run", "/var", GuestPython, GuestPrograms, guestWork} {
 		entries = append(entries, entry{path: folder, mode: fs.ModeDir | 0o755})
 	}
 	if packages {
 		entries = append(entries, entry{path: guestPackages, mode: fs.ModeDir | 0o755})
 	}
 	entries = append(entries, entry{path: "/var/tmp", link: "/tmp"})
-	entries = append(entries, etc()...)
-	sort.Slice(entries, func(i, j int) bool { return entries[i].path < entries[j].path })
-	return entries, binds
+	return withParents(append(entries, etc()...)), binds
+}
+
+// withParents adds the folders above the entries and returns all, each once, a
+// folder before what is in it.
+func withParents(entries []entry) []entry {
+	all := make(map[string]entry)
+	for _, e := range entries {
+		for dir := filepath.Dir(e.path); dir != "/"; dir = filepath.Dir(dir) {
+			if _, known := all[dir]; !known {
+				all[dir] = entry{path: dir, mode: fs.ModeDir | 0o755}
+			}
+		}
+		all[e.path] = e
+	}
+	return slices.SortedFunc(maps.Values(all), func(a, b entry) int { return strings.Compare(a.path, b.path) })
 }
 
 // etc returns the guest's own /etc.
@@ -132,23 +164,22 @@ func etc() []entry {
 	return entries
 }
 
+// build puts the entries into dir. The guest's user is not their owner and must
+// reach them all, so modes are set apart from making, which obeys the umask.
 func build(dir string, entries []entry) error {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
 	}
 	for _, e := range entries {
 		name := filepath.Join(dir, e.path)
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			return err
-		}
 		var err error
 		switch {
 		case e.link != "":
 			err = os.Symlink(e.link, name)
 		case e.mode.IsDir():
-			err = os.MkdirAll(name, e.mode.Perm())
+			err = errors.Join(os.Mkdir(name, 0o700), os.Chmod(name, e.mode.Perm()))
 		default:
-			err = os.WriteFile(name, e.content, e.mode.Perm())
+			err = errors.Join(os.WriteFile(name, e.content, 0o600), os.Chmod(name, e.mode.Perm()))
 		}
 		if err != nil {
 			return err

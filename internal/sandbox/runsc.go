@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,8 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// runsc starts gVisor's command line, which is this program under another name
-// or, with Path, an official binary.
+// runsc starts gVisor's command line: this program under another name, or an
+// official binary.
 type runsc struct {
 	path       string
 	workBytes  int64
@@ -32,7 +33,7 @@ const commandDeadline = 10 * time.Second
 const complaintBytes = 4 << 10
 
 // launch runs `run` or `restore`, which end when the guest has been started.
-// The guest's standard streams are those of p.
+// The guest's standard streams are those of p. Its processes end if launch fails.
 func (r *runsc) launch(ctx context.Context, dir, id string, p *pipes, command ...string) error {
 	complaint, err := os.CreateTemp(dir, "launch-")
 	if err != nil {
@@ -48,13 +49,15 @@ func (r *runsc) launch(ctx context.Context, dir, id string, p *pipes, command ..
 	cmd.SysProcAttr = inNewNamespaces()
 	cmd.WaitDelay = time.Second
 	if err := r.startOnProcessors(cmd); err != nil {
-		return fmt.Errorf("start runsc: %w", err)
+		return fmt.Errorf("start runsc: %w", explainNamespaces(err))
 	}
 	if err := cmd.Wait(); err != nil {
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
-		return fmt.Errorf("runsc %s: %w%s", command[0], err, r.complaint(complaint, p))
+		err = fmt.Errorf("runsc %s: %w%s", command[0], err, r.complaint(complaint, p))
+		// It leads a session, in which those of its children are that it had only just made.
+		return errors.Join(err, killProcesses(dir), reapSession(cmd.Process.Pid, endDeadline))
 	}
 	return os.Remove(complaint.Name())
 }
@@ -121,29 +124,41 @@ func (r *runsc) startOnProcessors(cmd *exec.Cmd) error {
 	if r.processors >= runtime.NumCPU() {
 		return cmd.Start()
 	}
-	var before unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &before); err != nil {
-		return fmt.Errorf("processors: %w", err)
-	}
-	runtime.LockOSThread() // the new process inherits from this thread
-	defer runtime.UnlockOSThread()
-	wanted := someProcessors(&before, r.processors)
-	if err := unix.SchedSetaffinity(0, &wanted); err != nil {
-		return fmt.Errorf("processors: %w", err)
-	}
-	err := cmd.Start()
-	return errors.Join(err, unix.SchedSetaffinity(0, &before))
+	started := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // the new process inherits from this thread
+		var before unix.CPUSet
+		err := unix.SchedGetaffinity(0, &before)
+		if err == nil {
+			wanted := someProcessors(&before, r.processors, rand.IntN(maxProcessors)) //nolint:gosec // only spreads the guests
+			err = unix.SchedSetaffinity(0, &wanted)
+		}
+		if err != nil {
+			started <- fmt.Errorf("processors: %w", err)
+		} else {
+			started <- cmd.Start()
+		}
+		// Otherwise the thread stays locked and ends here: nothing else of ours
+		// may run on the guest's processors alone.
+		if err == nil && unix.SchedSetaffinity(0, &before) == nil {
+			runtime.UnlockOSThread()
+		}
+	}()
+	return <-started
 }
 
-// someProcessors returns n of the given processors, starting at another one each time.
-func someProcessors(from *unix.CPUSet, n int) unix.CPUSet {
-	var chosen unix.CPUSet
-	start := int(time.Now().UnixNano() % int64(runtime.NumCPU()))
-	for i := range maxProcessors {
-		cpu := (start + i) % maxProcessors
-		if from.IsSet(cpu) && chosen.Count() < n {
-			chosen.Set(cpu)
+// someProcessors returns n of the given processors, neighbors that begin with the
+// one at the place start, counted around: the numbers may be any.
+func someProcessors(from *unix.CPUSet, n, start int) unix.CPUSet {
+	var numbers []int
+	for cpu := range maxProcessors {
+		if from.IsSet(cpu) {
+			numbers = append(numbers, cpu)
 		}
+	}
+	var chosen unix.CPUSet
+	for i := range min(n, len(numbers)) {
+		chosen.Set(numbers[(start+i)%len(numbers)])
 	}
 	return chosen
 }
@@ -152,12 +167,36 @@ func someProcessors(from *unix.CPUSet, n int) unix.CPUSet {
 const maxProcessors = 1024
 
 // TryNamespaces starts program with the arguments in the namespaces that a guest
-// needs, and tells why that is not possible on this machine.
+// needs. The error tells the operator what is not possible on this machine: to make
+// them, or to run the program in them.
 func TryNamespaces(ctx context.Context, program string, args ...string) error {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.SysProcAttr = inNewNamespaces()
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("start a process in new namespaces: %w", err)
+	cmd.WaitDelay = time.Second
+	if err := cmd.Start(); err != nil {
+		return explainNamespaces(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		return fmt.Errorf("run %s in new namespaces: %w", program, err)
 	}
 	return nil
+}
+
+// explainNamespaces puts into words why a process could not be started with
+// inNewNamespaces. The system's own words lead astray: one limit's are "no space left on device".
+func explainNamespaces(err error) error {
+	kinds := "mount namespaces"
+	if os.Geteuid() != 0 {
+		kinds = "user and mount namespaces"
+	}
+	switch {
+	case errors.Is(err, syscall.EPERM):
+		return fmt.Errorf("this system does not let this process make %s: %w", kinds, err)
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EUSERS):
+		return fmt.Errorf("the limit on %s is reached (/proc/sys/user/max_*_namespaces): %w", kinds, err)
+	case errors.Is(err, syscall.EINVAL), errors.Is(err, syscall.ENOSYS):
+		return fmt.Errorf("the kernel of this system has no %s: %w", kinds, err)
+	default:
+		return err // of the program or of resources, in clear words
+	}
 }
