@@ -38,11 +38,11 @@ func libraryCases(t *testing.T, data string) {
 // environment wants a folder of packages to be seen by guests, and not to be theirs to change.
 func environment(t *testing.T, data string) {
 	packages := t.TempDir()
-	if err := os.Chmod(packages, 0o755); err != nil { //nolint:gosec // the guest's user must read it
+	if err := os.Chmod(packages, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{"greeting.py": "WORD = 'hello'\n", "json.py": "raise ImportError('not the library')\n"} {
-		if err := os.WriteFile(filepath.Join(packages, name), []byte(text), 0o644); err != nil { //nolint:gosec // as above
+		if err := os.WriteFile(filepath.Join(packages, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -219,7 +219,7 @@ func strangers(t *testing.T, a *app.App) {
 	draw := "import random, uuid, os, tempfile\nprint(random.random(), uuid.uuid4(), os.urandom(8), hash('x'), next(tempfile._get_candidate_names()))"
 	seen := map[string]bool{}
 	for range 2 {
-		for _, word := range strings.Fields(send(t, a, chat.Request{Message: draw}).Runs[0].Stdout) {
+		for word := range strings.FieldsSeq(send(t, a, chat.Request{Message: draw}).Runs[0].Stdout) {
 			if seen[word] && !strings.HasPrefix(word, "-") && len(word) > 19 {
 				t.Errorf("two chats drew %s", word)
 			}

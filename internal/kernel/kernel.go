@@ -70,7 +70,7 @@ func Program(dir, key string, limits sandbox.Limits) sandbox.Program {
 	return sandbox.Program{
 		Dir:       dir,
 		Key:       key,
-		Arguments: []string{"-I", "-S", "-B", "/opt/runpython/init.py", token, string(options)},
+		Arguments: []string{"-I", "-S", "-B", sandbox.GuestPrograms + "/init.py", token, string(options)},
 		Ready: func(ctx context.Context, s *sandbox.Sandbox) error {
 			pid, err := warmUp(ctx, s.Channel, token)
 			s.Greeting = pid

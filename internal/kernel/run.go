@@ -308,7 +308,7 @@ func (r *run) died(m *message) {
 	k.dead = true
 	res.Reset = true
 	res.Files = m.Files.report()
-	wait := syscall.WaitStatus(m.Status.wait) //nolint:gosec // only shown
+	wait := syscall.WaitStatus(m.Status.wait)
 	switch {
 	case r.why != "":
 		res.Status = r.why
@@ -377,8 +377,8 @@ func (r *run) addImage(m *message) error {
 	if len(r.result.Images) >= imagesPerRun || len(m.body) > imageBytes || r.bytes > picturesBytes {
 		return fmt.Errorf("%w: more than %d pictures or %d bytes of them", errProtocol, imagesPerRun, picturesBytes)
 	}
-	config, format, err := image.DecodeConfig(bytes.NewReader(m.body))
-	if err != nil || config.Width > imageSide || config.Height > imageSide || config.Width < 1 || config.Height < 1 {
+	config, format := pictureOf(m.body)
+	if format == "" {
 		r.result.Notes = append(r.result.Notes, "a picture was left out: it is not a PNG or JPEG of reasonable size")
 		return nil
 	}
@@ -390,6 +390,16 @@ func (r *run) addImage(m *message) error {
 		MIMEType: "image/" + format, Width: config.Width, Height: config.Height, Source: source, Data: m.body,
 	})
 	return nil
+}
+
+// pictureOf returns the measures and the format of a PNG or JPEG of reasonable size; the format is "" for
+// anything else.
+func pictureOf(data []byte) (config image.Config, format string) {
+	config, format, err := image.DecodeConfig(bytes.NewReader(data))
+	if err != nil || config.Width > imageSide || config.Height > imageSide || config.Width < 1 || config.Height < 1 {
+		return image.Config{}, ""
+	}
+	return config, format
 }
 
 // size prints a number of bytes as people write limits: 1 GiB, 512 MiB.

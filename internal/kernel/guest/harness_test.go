@@ -128,7 +128,7 @@ func start(t *testing.T, packages string) *kernel {
 func (k *kernel) stop() {
 	_ = k.channel.Close()
 	_ = k.process.Process.Kill()
-	<-k.exited
+	<-k.exited //nolint:errcheck // it says that it was killed
 	k.stdout.close()
 	k.stderr.close()
 }
