@@ -200,7 +200,11 @@ func (s step) judge(r *chat.Reply) []string {
 			bad("the text has %q", part)
 		}
 	}
-	if state := cmp.Or(s.state, chat.New); state != anyState && r.State != state {
+	state := cmp.Or(s.state, chat.New)
+	if strings.Contains(run.Error, "The variables are lost") { // then the state of this very reply says it too
+		state = chat.Reset
+	}
+	if state != anyState && r.State != state {
 		bad("state %q (%s), want %q", r.State, r.StateReason, state)
 	}
 	if len(r.Images) != s.images {

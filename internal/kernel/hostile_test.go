@@ -19,9 +19,9 @@ import (
 const (
 	// hostileTimeout is the time limit of a hostile program. Those that want to be
 	// stopped cost as much, and those that end by themselves need less.
-	hostileTimeout = 3 * time.Second
+	hostileTimeout = 5 * time.Second
 	// hostileAtOnce is how many programs run at once: some want all processors, more only wait.
-	hostileAtOnce = 3
+	hostileAtOnce = 2
 	// corpusVariable set to "all" runs the whole corpus, some minutes; otherwise
 	// a test takes the first program of each kind.
 	corpusVariable = "RUNPYTHON_TEST_HOSTILE"

@@ -1,6 +1,6 @@
 # why: programs are started until the process limit; the error is an ordinary one, and after the run all of them are gone.
 # kind: process
-# status: error
+# status: error, timeout
 # error-has: temporarily unavailable
 # after: kept
 # next: __import__("subprocess").run(["true"]).returncode
