@@ -231,13 +231,14 @@ func (k *Kernel) standStill() {
 	}
 }
 
-// signal sends a signal to the interpreter.
-func (k *Kernel) signal(ctx context.Context, s syscall.Signal) {
+// signal sends a signal to the interpreter and reports whether the guest's gVisor answered in time.
+func (k *Kernel) signal(ctx context.Context, s syscall.Signal) (answered bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signalDeadline)
 	defer cancel()
 	if err := k.guest.Signal(ctx, k.pid, s); err != nil {
 		k.config.Log.Warn("signal to a guest", "guest", k.guest.ID, "signal", s.String(), "error", err)
 	}
+	return ctx.Err() == nil
 }
 
 // signalDeadline bounds the start of runsc that delivers a signal.

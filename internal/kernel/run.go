@@ -60,7 +60,7 @@ type run struct {
 	killed  bool          // the interpreter was killed
 	reached bool          // the memory limit was reached, and left again
 	pending chan struct{} // closed when the signal sent last was delivered
-	bound   chan struct{} // pending, while the grace that begins with it has not begun
+	bound   chan bool     // tells once whether the guest answered, and the grace begins; nil after that
 	grace   time.Duration // that grace
 	allowed int64         // bytes that the guest may hold in this run; see begin
 	bytes   int           // of pictures
@@ -145,8 +145,11 @@ func (r *run) wait(ctx context.Context) error {
 			if err := r.watchMemory(ctx); err != nil {
 				return err
 			}
-		case <-r.bound:
+		case answered := <-r.bound:
 			r.bound = nil
+			if !answered { // it is sick: no grace will help
+				r.grace = 0
+			}
 			r.next.Reset(r.grace)
 		case <-r.next.C:
 			if err := r.timeUp(ctx); err != nil {
@@ -192,15 +195,15 @@ func (r *run) stop(ctx context.Context, why Status) {
 // send delivers a signal beside the run. The grace begins when it is delivered, which
 // takes long on a busy machine and is no fault of the code; signalDeadline bounds it.
 func (r *run) send(ctx context.Context, s syscall.Signal, grace time.Duration) {
-	before, finished := r.pending, make(chan struct{})
-	r.pending, r.bound, r.grace = finished, finished, grace
+	before, finished, bound := r.pending, make(chan struct{}), make(chan bool, 1)
+	r.pending, r.bound, r.grace = finished, bound, grace
 	r.next.Stop()
 	go func() {
 		defer close(finished)
 		if before != nil {
 			<-before
 		}
-		r.kernel.signal(ctx, s)
+		bound <- r.kernel.signal(ctx, s)
 	}()
 }
 
