@@ -1,16 +1,13 @@
 package kernel
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
-	"time"
 	"unicode/utf8"
-
-	"golang.org/x/sys/unix"
 )
 
 // Output is what a stream of a run carried: the first and the last part of it.
@@ -123,7 +120,8 @@ func (c *collector) take() Output {
 type stream struct {
 	file *os.File
 	raw  syscall.RawConn
-	busy atomic.Bool // bytes are on their way from the pipe to the collector
+
+	reading sync.Mutex // held from a read until its bytes are collected; before mu
 
 	mu   sync.Mutex // guards what follows
 	run  *collector // of the run under way, nil between runs
@@ -146,27 +144,36 @@ func newStream(file *os.File) (*stream, error) {
 func (s *stream) pump() {
 	for ended := false; !ended; {
 		err := s.raw.Read(func(fd uintptr) bool {
-			s.busy.Store(true)
-			defer s.busy.Store(false)
-			buffer := readBuffers.Get().(*[]byte) //nolint:forcetypeassert // the pool holds nothing else
-			defer readBuffers.Put(buffer)
 			for {
-				n, err := syscall.Read(int(fd), *buffer)
-				switch {
-				case err == syscall.EAGAIN:
-					return false // wait for more
-				case err == syscall.EINTR:
-				case err != nil || n == 0:
-					ended = true
-					return true
-				default:
-					s.add((*buffer)[:n])
+				n, err := s.readOnce(int(fd))
+				if err == nil && n > 0 {
+					continue
 				}
+				ended = !errors.Is(err, syscall.EAGAIN)
+				return ended // or wait for more
 			}
 		})
 		if err != nil {
 			return // closed
 		}
+	}
+}
+
+// readOnce collects what one read gives, without waiting.
+func (s *stream) readOnce(fd int) (int, error) {
+	buffer := readBuffers.Get().(*[]byte) //nolint:forcetypeassert // the pool holds nothing else
+	defer readBuffers.Put(buffer)
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	for {
+		n, err := syscall.Read(fd, *buffer)
+		if errors.Is(err, syscall.EINTR) {
+			continue
+		}
+		if n > 0 {
+			s.add((*buffer)[:n])
+		}
+		return n, err //nolint:wrapcheck // a plain errno
 	}
 }
 
@@ -206,27 +213,19 @@ func (s *stream) takeLate() Output {
 	return s.late.take()
 }
 
-// drainLimit bounds the wait for output that was written before a run ended. A
-// thread that prints without end would keep the pipe full.
-const drainLimit = 200 * time.Millisecond
+// drainBytes is at least what a pipe can hold.
+const drainBytes = 1 << 20
 
-// drain waits until all that is in the pipe has been collected.
+// drain collects what is in the pipe now: all that was written before a run ended, and no
+// more than that much of what a thread prints without end.
 func (s *stream) drain() {
-	for deadline := time.Now().Add(drainLimit); ; time.Sleep(50 * time.Microsecond) { //nolint:forbidigo // a pipe tells no reader but the one that it has been emptied
-		if s.empty() && !s.busy.Load() || time.Now().After(deadline) {
-			return
-		}
-	}
-}
-
-// empty reports whether the pipe holds nothing. Asked before busy: bytes leave the pipe only while busy is set.
-func (s *stream) empty() bool {
-	waiting := 0
-	err := s.raw.Control(func(fd uintptr) {
-		n, err := unix.IoctlGetInt(int(fd), unix.TIOCINQ)
-		if err == nil {
-			waiting = n
+	_ = s.raw.Control(func(fd uintptr) { // fails when closed: then there is nothing to read
+		for total := 0; total < drainBytes; {
+			n, err := s.readOnce(int(fd))
+			if err != nil || n <= 0 {
+				return
+			}
+			total += n
 		}
 	})
-	return err != nil || waiting == 0
 }
