@@ -247,6 +247,22 @@ func isZombie(pid int) bool {
 	return state == 'Z' || state == 'X'
 }
 
+// standsStill reports whether all threads of pid are stopped, or it has ended.
+func standsStill(pid int) bool {
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		return true
+	}
+	for _, task := range tasks {
+		switch processState(fmt.Sprintf("/proc/%d/task/%s/stat", pid, task.Name())) {
+		case 'T', 't', 'Z', 'X', 0:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
 // isRunning reports whether a thread of pid uses or wants a processor.
 func isRunning(pid int) bool {
 	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))

@@ -60,12 +60,22 @@ func (s *Sandbox) Stop() {
 		return
 	}
 	s.stopped = []int{s.pid}
+	// Until its last thread stands still gVisor may let a child go on.
+	for range stopPolls {
+		if standsStill(s.pid) {
+			break
+		}
+		pause()
+	}
 	for _, pid := range descendants(s.pid) {
 		if isRunning(pid) && syscall.Kill(pid, syscall.SIGSTOP) == nil { // else it has ended
 			s.stopped = append(s.stopped, pid)
 		}
 	}
 }
+
+// stopPolls bounds the wait for a signal to reach all threads: 200 ms on an idle machine.
+const stopPolls = 100
 
 // Continue undoes Stop. It is cheap when the guest is not stopped.
 func (s *Sandbox) Continue() {
