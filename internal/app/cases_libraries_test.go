@@ -32,7 +32,14 @@ func libraryCases(t *testing.T, data string) {
 	t.Run("OUT-06", func(t *testing.T) { largePlot(t, a) })
 	play(t, a, plotScenarios)
 	play(t, a, tableScenarios)
-	play(t, a, loadScenarios)
+	for _, s := range loadScenarios {
+		_, folder, _ := strings.Cut(s.name, ": ")
+		if _, err := os.Stat(filepath.Join(wheels, folder)); err != nil {
+			t.Logf("%s is not among the packages", folder)
+			continue
+		}
+		play(t, a, []scenario{s})
+	}
 }
 
 // environment wants a folder of packages to be seen by guests, and not to be theirs to change.
@@ -60,15 +67,14 @@ func environment(t *testing.T, data string) {
 }
 
 var plotScenarios = []scenario{
-	{"VAL-05", []step{
+	{"PLT-10, VAL-05, PLT-02", []step{
+		{send: "import numpy, matplotlib\nimport matplotlib.pyplot\nprint('ok')", stdout: "ok\n"},
 		{send: "import matplotlib.pyplot as plt\nplt.plot([1, 2], [[3, 4], [5, 6]])", value: anything, images: 1, check: shortValue},
 		{send: "plt.hist([1, 2, 2, 3])", value: anything, images: 1, check: shortValue},
 		{send: "fig, axes = plt.subplots(2, 2)\nfor ax in axes.flat: ax.plot([1, 2])\naxes", value: anything, images: 1},
 		{send: "plt.title('alone')", value: anything, images: 1, check: shortValue},
 		{send: "1 + 1", value: "2"},
-	}},
-	{"PLT-02", []step{
-		{send: "import matplotlib.pyplot as plt\nfor i in range(4):\n    plt.figure(figsize=(i + 2, 2))\n    plt.title(str(i))\n    plt.plot([i, i + 1])\n    plt.show()", images: 4, check: widening},
+		{send: "for i in range(4):\n    plt.figure(figsize=(i + 2, 2))\n    plt.title(str(i))\n    plt.plot([i, i + 1])\n    plt.show()", images: 4, check: widening},
 		{send: "for i in range(3):\n    plt.figure(figsize=(i + 2, 2)); plt.plot([1])", images: 3, check: widening},
 		{send: "for i in range(12):\n    plt.figure(figsize=(1, 1)); plt.plot([i])", images: 10, text: []string{"2 more pictures were left out"}},
 	}},
@@ -86,23 +92,20 @@ var plotScenarios = []scenario{
 		{send: "plt.switch_backend('QtAgg')\nplt.plot([1]); plt.show(block=True)", images: 1, never: []string{"Warning"}},
 		{send: "%matplotlib notebook\nplt.ion()\nplt.plot([2])\nplt.pause(0.01);", images: 1, never: []string{"Warning"}},
 	}},
-	{"PLT-10", []step{{send: "import numpy, matplotlib\nimport matplotlib.pyplot\nprint('ok')", stdout: "ok\n"}}},
 	{"TIM-08", []step{
 		{send: "import matplotlib.pyplot as plt, time"},
 		{send: "print('a')\nplt.plot([1, 2])\nplt.show()\ntime.sleep(999)", timeout: 3 * shortTime, stdout: "a\n", failure: []string{"Stopped after 3 s", variablesKept}, images: 1},
 		{send: "plt.plot([1, 2])\nimport itertools, collections\ndisplay(plt.gcf())\ncollections.deque(itertools.repeat(1), maxlen=0)", timeout: 3 * shortTime, failure: []string{"Stopped after 3 s", "variables are lost"}, images: 1},
 	}},
-	{"OUT-07", []step{
-		{send: "import matplotlib.pyplot as plt\nkept = 1"},
+	{"MEM-12, OUT-07", []step{
+		{send: "import os\nfds = []\ntry:\n    while True: fds.append(os.open('/dev/null', os.O_RDONLY))\nexcept OSError as e: print(e.errno)", stdout: "24\n"},
+		{send: "for fd in fds: os.close(fd)\nimport matplotlib.pyplot as plt\nplt.plot([1]);", images: 1},
+		{send: "kept = 1"},
 		{send: "plt.figure(figsize=(700, 700), dpi=100)\nplt.plot([1])\nplt.show()", images: 1, text: []string{"70,000×70,000 pixels", "too large"}},
 		{send: "plt.figure(figsize=(1e6, 1e6)); plt.plot([1]);", images: 1, text: []string{"too large"}},
 		{send: "from PIL import Image\nImage.new('L', (15_000, 15_000))", images: 1, text: []string{"15000×15000 pixels", "Note: "}},
 		{send: "print(kept)", stdout: "1\n"},
-		{send: "plt.plot([1]);", images: 1},
-	}},
-	{"MEM-12 a plot afterwards", []step{
-		{send: "import os\nfds = []\ntry:\n    while True: fds.append(os.open('/dev/null', os.O_RDONLY))\nexcept OSError as e: print(e.errno)", stdout: "24\n"},
-		{send: "for fd in fds: os.close(fd)\nimport matplotlib.pyplot as plt\nplt.plot([1]);", images: 1},
+		{send: "plt.plot([2]);", images: 1},
 	}},
 }
 
@@ -169,9 +172,10 @@ var tableScenarios = []scenario{
 	}},
 }
 
-// Libraries that reserve much more memory than they use load under the default limits.
+// loadScenarios end in the folder of a library. Those that reserve much more memory
+// than they use load under the default limits.
 var loadScenarios = []scenario{
-	{"ISO-10 numpy, pandas", []step{
+	{"ISO-10: pandas", []step{
 		{send: "import numpy as np, pandas as pd\nprint(np.linalg.solve([[2, 0], [0, 2]], [2, 4]), pd.Series([1, 2]).mean())", stdout: "[1. 2.] 1.5\n"},
 		{send: "np.zeros(1 << 42)", failure: []string{"MemoryError"}},
 		{send: "np.ones(10**9)", failure: []string{"emory"}},
@@ -182,8 +186,8 @@ var loadScenarios = []scenario{
 		{send: "import numba\n@numba.njit\ndef f(x): return x + 1\nprint(f(1))", stdout: "2\n", check: noNumbaFiles},
 		{send: "@numba.njit(parallel=True)\ndef g(n):\n    s = 0\n    for i in numba.prange(n): s += i\n    return s\nprint(g(1000))", stdout: "499500\n"},
 	}},
-	{"large libraries: OpenCV", []step{{send: "import cv2, numpy as np\nprint(cv2.resize(np.zeros((100, 100, 3), np.uint8), (10, 20)).shape)", stdout: "(20, 10, 3)\n"}}},
-	{"large libraries: scikit-learn", []step{{send: "from sklearn.linear_model import LinearRegression\nprint(round(float(LinearRegression().fit([[0], [1]], [0, 2]).predict([[2]])[0]), 6))", stdout: "4.0\n"}}},
+	{"large libraries: cv2", []step{{send: "import cv2, numpy as np\nprint(cv2.resize(np.zeros((100, 100, 3), np.uint8), (10, 20)).shape)", stdout: "(20, 10, 3)\n"}}},
+	{"large libraries: sklearn", []step{{send: "from sklearn.linear_model import LinearRegression\nprint(round(float(LinearRegression().fit([[0], [1]], [0, 2]).predict([[2]])[0]), 6))", stdout: "4.0\n"}}},
 }
 
 func noNumbaFiles(r *chat.Reply) string {
