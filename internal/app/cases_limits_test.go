@@ -85,8 +85,7 @@ var timeScenarios = []scenario{
 	overtime("TIM-01 waiting for a program", "import subprocess; subprocess.run(['sleep', '999'])"),
 	overtime("TIM-01 workers", "import multiprocessing, time\nwith multiprocessing.Pool(2) as p: p.map(time.sleep, [999, 999])"),
 	stubborn("TIM-02", "import time\nwhile True:\n    try:\n        time.sleep(0.2)\n    except BaseException:\n        pass"),
-	stubborn("TIM-02 signals ignored", "import signal\nfor s in signal.valid_signals() - {9, 19}: signal.signal(s, signal.SIG_IGN)\nwhile True: pass"),
-	stubborn("TIM-02 a finally that does not end", "try:\n    while True: pass\nfinally:\n    while True: pass"),
+	stubborn("TIM-02 signals ignored", "import signal\nfor s in signal.valid_signals() - {9, 19}: signal.signal(s, signal.SIG_IGN)\nsignal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())\nwhile True: pass"),
 	{"TIM-02 an interrupt that is caught and obeyed", []step{
 		{
 			send:    "kept = 42\nimport time\ntry:\n    time.sleep(999)\nexcept KeyboardInterrupt:\n    print('tidied up')",
@@ -120,8 +119,7 @@ var timeScenarios = []scenario{
 		{send: processList},
 	}},
 	stubborn("TIM-07", "import collections, itertools\ncollections.deque(itertools.repeat(1), maxlen=0)"),
-	stubborn("TIM-07 a sum", "sum(range(10**12))"),
-	stubborn("TIM-07 signals blocked", "import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())\nwhile True: pass"),
+	stubborn("TIM-07 a finally that does not end", "try:\n    while True: pass\nfinally:\n    while True: pass"),
 }
 
 // floods prints more than this process may keep, and looks at what it takes here.
@@ -253,15 +251,6 @@ var processScenarios = []scenario{
 	{"MEM-08 children that nobody waits for", []step{
 		{send: "import os, time\nfor _ in range(40):\n    if os.fork() == 0: os._exit(0)\n'ok' + ''", value: "'ok'"},
 		{send: processList},
-	}},
-	{"MEM-09", []step{
-		{send: "import sys\nsys.setrecursionlimit(10**7)\nclass A:\n    def __getattr__(self, k):\n        return getattr(self, k + 'x')\nA().q", failure: []string{""}},
-		{send: "print('alive')", stdout: "alive\n", state: anyState},
-		{send: "import sys\nsys.setrecursionlimit(10**8)\ndef f(n): return f(n + 1)\nf(0)", failure: []string{""}, state: anyState},
-		{send: "print('alive')", stdout: "alive\n", state: anyState},
-		{send: "x = []\nfor _ in range(10**5): x = [x]\nprint(len(x))\nx", stdout: "1\n", value: anything},
-		{send: "import json\njson.loads('[' * 10**5)", failure: []string{"RecursionError"}},
-		{send: "print('alive')", stdout: "alive\n"},
 	}},
 }
 

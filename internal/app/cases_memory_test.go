@@ -59,6 +59,15 @@ var memoryScenarios = []scenario{
 		{send: "for n in os.listdir('/dev/shm'): os.remove('/dev/shm/' + n)\nopen('/tmp/large', 'wb').write(bytes(70 << 20))", failure: []string{"File too large"}},
 		{send: "print(kept)", stdout: "1\n"},
 	}},
+	{"MEM-09", []step{
+		{send: "import sys\nsys.setrecursionlimit(10**7)\nclass A:\n    def __getattr__(self, k):\n        return getattr(self, k + 'x')\nA().q", failure: []string{""}},
+		{send: "print('alive')", stdout: "alive\n", state: anyState},
+		{send: "import sys\nsys.setrecursionlimit(10**8)\ndef f(n): return f(n + 1)\nf(0)", failure: []string{""}, state: anyState},
+		{send: "print('alive')", stdout: "alive\n", state: anyState},
+		{send: "x = []\nfor _ in range(10**5): x = [x]\nprint(len(x))\nx", stdout: "1\n", value: anything},
+		{send: "import json\njson.loads('[' * 10**5)", failure: []string{"RecursionError"}},
+		{send: "print('alive')", stdout: "alive\n"},
+	}},
 	{"RUN-06", []step{
 		{send: "kept = 1\nb = bytearray(int(open('/proc/meminfo').readline().split()[1]) * 1024 * 9 // 10)\nprint(len(b))", stdout: "241591910\n"},
 		{send: "b = None\nprint('alive')", stdout: "alive\n"},

@@ -167,7 +167,7 @@ func isolationScenarios(data string) []scenario {
 			{send: "import time\ntime.clock_settime(time.CLOCK_REALTIME, 0)", failure: []string{"PermissionError"}},
 		}},
 		{"ISO-11", []step{{
-			send:   "import concurrent.futures as f, os\nfor _ in range(20):\n    with f.ThreadPoolExecutor(32) as ex:\n        n = sum(ex.map(lambda i: len(os.sched_getaffinity(0)) > 0, range(500)))\n        if n != 500: print(n)\nprint('all')",
+			send:   "import concurrent.futures as f, os\nfor _ in range(10):\n    with f.ThreadPoolExecutor(32) as ex:\n        n = sum(ex.map(lambda i: len(os.sched_getaffinity(0)) > 0, range(200)))\n        if n != 200: print(n)\nprint('all')",
 			stdout: "all\n",
 		}}},
 	}
