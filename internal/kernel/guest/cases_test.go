@@ -132,7 +132,7 @@ var limitCases = map[string][]step{
 		code:     "import time\ntry:\n    print('on')\n    time.sleep(999)\nexcept KeyboardInterrupt:\n    print('caught')",
 		signalAt: "on", stdout: "on\ncaught\n",
 	}},
-	"TIM interrupt of a subprocess": {{code: "import subprocess\np = subprocess.Popen(['sleep', '999'])\nprint('on')\ntry:\n    p.wait()\nfinally:\n    p.kill(); p.wait()", signalAt: "on", stdout: "on\n", exception: "KeyboardInterrupt"}},
+	"TIM interrupt of a subprocess": {{code: "import subprocess\np = subprocess.Popen(['sleep', '999'])\ntry:\n    print('on')\n    p.wait()\nfinally:\n    p.kill(); p.wait()", signalAt: "on", stdout: "on\n", exception: "KeyboardInterrupt"}},
 	"TIM interrupt of a regular expression": {
 		{code: "import re\nprint('on')\nre.match('(a+)+b', 'a' * 60)", signalAt: "on", stdout: "on\n", exception: "KeyboardInterrupt"},
 	},

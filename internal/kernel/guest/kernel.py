@@ -93,7 +93,8 @@ class Kernel:
         self._finder.install()
         self._finder.present()
         self._activity.install()
-        _register_at_fork(before=self._stage.streams.flush, after_in_child=self._in_child)
+        self._stage.streams.flush_at_fork()
+        _register_at_fork(after_in_child=self._in_child)
         self._answers = {"hello": self._hello, "run": self._run, "get": self._get, "put": self._put}
         gc.freeze()  # what is here now stays: never looked at again, its pages shared with the image
 

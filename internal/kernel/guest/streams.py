@@ -15,7 +15,9 @@ from pristine import BUILTINS as __builtins__  # isort: skip
 
 import _io
 import _thread
+import posix
 import sys
+from functools import partial
 
 from pristine import MODULES
 
@@ -47,6 +49,7 @@ class Stream(_io.TextIOWrapper):
 
 _write = _io.TextIOWrapper.write
 _flush = _io.TextIOWrapper.flush
+_register_at_fork = posix.register_at_fork
 
 
 class Streams:
@@ -61,12 +64,23 @@ class Streams:
         self._stdin = _input()
         self._stdout = Stream(1, "stdout", self)
         self._stderr = Stream(2, "stderr", self)
+        self._current = [self._stdout], [self._stderr]
+
+    def flush_at_fork(self) -> None:
+        """From now on flush before a fork, so that the child does not print again what waits here.
+
+        By C functions alone (the largest of one stream by what flush returns): an exception that a signal
+        raises in a function of Python there would be printed, ignored, and so be lost to the code.
+        """
+        for stream in self._current:
+            _register_at_fork(before=partial(max, stream, key=_flush))
 
     def begin(self) -> None:
         """Put the streams in their places; threads that exist now are of earlier runs."""
         self._place()
         if self._broken():
             self._stdin, self._stdout, self._stderr = _input(), Stream(1, "stdout", self), Stream(2, "stderr", self)
+            self._current[0][:], self._current[1][:] = [self._stdout], [self._stderr]
             self._place()
         self._earlier = _threads() if _thread_count() else {}
         self._between = False

@@ -16,6 +16,8 @@ _SIGKILL = _signal.SIGKILL
 
 #: Rounds of killing: processes that fork faster than they are found are left to the limit on processes.
 _ROUNDS = 100
+#: More processes than these are a crowd, which is gone when nobody lives this many times in a row.
+_FEW, _QUIET = 8, 5
 #: Ended child processes that nobody has waited for, before they are forgotten.
 _ZOMBIES = 16
 
@@ -73,13 +75,15 @@ class Workers:
         """End what runs still, at the end of a run of a chat that may have started processes."""
         if not self._any():
             return
-        stopped = 0
+        stopped = quiet = 0
         for _ in range(_ROUNDS):
-            living = [pid for pid in self._others() if _is_living(pid)]
-            if not living:
+            found = self._others()
+            living = [pid for pid in found if _is_living(pid)]
+            # What forks and ends all the time can have nobody alive among those that were listed a moment ago.
+            quiet = 0 if living else quiet + 1
+            if not living and (len(found) <= _FEW or quiet == _QUIET):
                 break
-            for pid in living:
-                _send_kill(pid)
+            self._kill(found, living)
             stopped = max(stopped, len(living))
         if stopped:
             self._pictures.note(
@@ -88,6 +92,14 @@ class Workers:
                 else f"{stopped} processes that had not ended were stopped at the end of the run"
             )
         self._reap()
+
+    def _kill(self, found: list[int], living: list[int]) -> None:
+        """Kill those; a crowd at one stroke, since it forks faster than a list of it is read."""
+        if self._alone and len(found) > _FEW:
+            _send_kill(-1)  # all but this one and init, multiprocessing's keeper included
+            return
+        for pid in living:
+            _send_kill(pid)
 
     def _any(self) -> bool:
         """Report, by one or two system calls, whether there may be another process."""
