@@ -45,6 +45,7 @@ type Kernel struct {
 	files   *FileReport // what there was in /work when it ended between two runs, nil otherwise
 	lost    bool        // the guest has ended
 	still   *time.Timer
+	watch   *metronome // for the memory
 }
 
 const (
@@ -142,7 +143,7 @@ func New(ctx context.Context, guest *sandbox.Sandbox, config Config, key string)
 	if err != nil {
 		return nil, errors.Join(err, guest.Close())
 	}
-	k.still = time.AfterFunc(time.Hour, k.standStill)
+	k.still, k.watch = time.AfterFunc(time.Hour, k.standStill), newMetronome(memoryEvery)
 	k.readers.Go(k.stdout.pump)
 	k.readers.Go(k.stderr.pump)
 	k.readers.Go(k.read)
@@ -198,6 +199,7 @@ func (k *Kernel) Close() error {
 	k.guest.Kill()
 	k.mu.Lock()
 	k.still.Stop()
+	k.watch.stop()
 	k.lost = true
 	select {
 	case <-k.done:
@@ -214,18 +216,22 @@ func (k *Kernel) Close() error {
 func (k *Kernel) wakeUp() {
 	k.still.Stop()
 	k.guest.Continue()
+	k.watch.start()
 }
 
 func (k *Kernel) rest() {
-	if !k.lost {
-		k.still.Reset(lingerTime)
+	if k.lost {
+		k.watch.stop()
+		return
 	}
+	k.still.Reset(lingerTime)
 }
 
 // standStill stops the guest some time after an operation, never during one.
 func (k *Kernel) standStill() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.watch.stop()
 	if !k.lost {
 		k.guest.Stop()
 	}

@@ -16,9 +16,8 @@ var errDied = errors.New("the interpreter has ended")
 // meanwhile to twice its memory limit, is ended. When ctx ends the operation is given
 // up; what the guest still answers to it is dropped by the next one.
 func (k *Kernel) converse(ctx context.Context, limit time.Duration, handle func(*message) (over bool)) error {
-	timer, watch := time.NewTimer(limit), time.NewTicker(memoryEvery)
+	timer := time.NewTimer(limit)
 	defer timer.Stop()
-	defer watch.Stop()
 	for {
 		select {
 		case m, ok := <-k.messages:
@@ -31,7 +30,7 @@ func (k *Kernel) converse(ctx context.Context, limit time.Duration, handle func(
 			case handle(m):
 				return nil
 			}
-		case <-watch.C:
+		case <-k.watch.ticks:
 			if held := k.guest.MemoryBytes(); held > 2*k.config.Limits.MemoryBytes {
 				return k.giveUp(fmt.Errorf("guest %s holds %d bytes, more than twice its limit", k.guest.ID, held))
 			}

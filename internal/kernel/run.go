@@ -125,8 +125,6 @@ func liveTo(output func(stdout, stderr []byte), isStdout bool) func([]byte) {
 
 // wait handles messages until the run is over. An error means that the guest is lost.
 func (r *run) wait(ctx context.Context) error {
-	watch := time.NewTicker(memoryEvery)
-	defer watch.Stop()
 	gone := ctx.Done()
 	for {
 		select {
@@ -141,7 +139,7 @@ func (r *run) wait(ctx context.Context) error {
 		case <-gone:
 			gone = nil
 			r.stop(ctx, Canceled)
-		case <-watch.C:
+		case <-r.kernel.watch.ticks:
 			if err := r.watchMemory(ctx); err != nil {
 				return err
 			}

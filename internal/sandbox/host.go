@@ -232,9 +232,8 @@ func (h *Host) startOnce(ctx context.Context, image string) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = h.config.Program.Ready(ctx, s)
-	if err == nil && s.MemoryBytes() == 0 && s.alive() {
-		err = errUnmeasured
+	if err = h.config.Program.Ready(ctx, s); err == nil {
+		err = s.measure()
 	}
 	if err != nil {
 		said := make([]byte, complaintBytes)

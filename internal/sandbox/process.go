@@ -45,58 +45,6 @@ func children(pid int) []int {
 	return all
 }
 
-// memoryFile finds the file in which gVisor keeps a guest's memory. Its
-// allocated blocks are what the guest holds; the resident size of gVisor's
-// process is not (measured: 40 MB shown while the guest held 500 MB).
-type memoryFile struct {
-	path string // /proc/PID/fd/N, found at the first use
-}
-
-// bytes returns the allocated size, 0 when the process has ended.
-func (m *memoryFile) bytes(pid int) int64 {
-	if m.path == "" {
-		m.path = findMemoryFile(pid)
-	}
-	var info syscall.Stat_t
-	if m.path == "" || syscall.Stat(m.path, &info) != nil {
-		return 0
-	}
-	return info.Blocks * 512
-}
-
-func findMemoryFile(pid int) string {
-	dir := fmt.Sprintf("/proc/%d/fd", pid)
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return ""
-	}
-	for _, entry := range entries {
-		name := filepath.Join(dir, entry.Name())
-		if target, err := os.Readlink(name); err == nil && strings.HasPrefix(target, "/memfd:runsc-memory") {
-			return name
-		}
-	}
-	return ""
-}
-
-// anonymousBytes returns the anonymous memory of a process, 0 when it has ended.
-func anonymousBytes(pid int) int64 {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0
-	}
-	_, rest, found := bytes.Cut(status, []byte("\nRssAnon:"))
-	if !found {
-		return 0
-	}
-	line, _, _ := bytes.Cut(rest, []byte("\n"))
-	kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(string(line)), " kB"), 10, 64)
-	if err != nil {
-		return 0
-	}
-	return kib << 10
-}
-
 // processesNaming returns the processes called runsc whose command line names path.
 // A guest's processes name the folder of the guest, which no other such process does.
 func processesNaming(path string) []int {

@@ -34,7 +34,7 @@ type Sandbox struct {
 	control  string // path of gVisor's control socket
 
 	mu      sync.Mutex // guards what follows
-	memory  memoryFile
+	meter   meter
 	pid     int   // gVisor's process of this guest, 0 once it is gone
 	gofer   int   // its file helper, likewise
 	stopped []int // what Stop has stopped, in the order of stopping
@@ -97,20 +97,19 @@ func (s *Sandbox) Continue() {
 func (s *Sandbox) MemoryBytes() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
-		return 0
-	}
-	held := s.memory.bytes(s.pid)
-	if held == 0 {
-		return 0
-	}
-	return held + max(0, anonymousBytes(s.pid)-sentryBaseBytes)
+	return s.meter.bytes()
 }
 
-// sentryBaseBytes is what gVisor itself needs for an ordinary guest, which is
-// not counted against the guest. More than that is what the guest makes it hold
-// (files, descriptors, processes) and is counted.
-const sentryBaseBytes = 24 << 20
+// measure makes MemoryBytes work. A guest that has ended meanwhile holds nothing.
+func (s *Sandbox) measure() error {
+	s.mu.Lock()
+	err := s.meter.find(s.pid)
+	s.mu.Unlock()
+	if err != nil && s.alive() {
+		return fmt.Errorf("%w: %w", errUnmeasured, err)
+	}
+	return nil
+}
 
 // Kill ends the guest at once. The files that are open in the host stay open until Close.
 func (s *Sandbox) Kill() {
@@ -128,6 +127,7 @@ func (s *Sandbox) kill() {
 			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
 		}
 	}
+	s.meter.release()
 }
 
 // Close ends the guest and removes it. When it returns without an error, no
