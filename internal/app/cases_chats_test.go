@@ -24,14 +24,14 @@ import (
 // each chat for itself.
 func chatCases(t *testing.T, data string) {
 	a := openAt(t, data, func(c *config.Config, _ *app.Build) { c.WorkBytes = 48 << 20 })
-	t.Run("FIL-01", func(t *testing.T) { report(t, a) })
+	long(t, "FIL-01", func(t *testing.T) { report(t, a) })
 	t.Run("FIL-03", func(t *testing.T) { names(t, a) })
-	t.Run("FIL-04", func(t *testing.T) { versions(t, a) })
+	long(t, "FIL-04", func(t *testing.T) { versions(t, a) })
 	t.Run("FIL-14", func(t *testing.T) { uploads(t, a) })
-	t.Run("CHT-03", func(t *testing.T) { neighbours(t, a) })
+	long(t, "CHT-03", func(t *testing.T) { neighbours(t, a) })
 	t.Run("CHT-08", func(t *testing.T) { foreignIDs(t, a, data) })
 	t.Run("CHT-11", func(t *testing.T) { owners(t, a) })
-	t.Run("CHT-13 the server's disk", func(t *testing.T) { fullDisk(t) })
+	long(t, "CHT-13 the server's disk", func(t *testing.T) { fullDisk(t) })
 	play(t, a, fileScenarios)
 	play(t, a, stateScenarios)
 }

@@ -29,7 +29,7 @@ func libraryCases(t *testing.T, data string) {
 		t.Skipf("%s is not set: .ci/wheels installs what this needs and prints the folder", wheelsVariable)
 	}
 	a := openAt(t, data, func(_ *config.Config, b *app.Build) { b.Environment = wheels })
-	t.Run("OUT-06", func(t *testing.T) { largePlot(t, a) })
+	long(t, "OUT-06", func(t *testing.T) { largePlot(t, a) })
 	play(t, a, plotScenarios)
 	play(t, a, tableScenarios)
 	for _, s := range loadScenarios {

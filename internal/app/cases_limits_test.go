@@ -17,12 +17,12 @@ import (
 // too many of the guest's processes and descriptors.
 func limitCases(t *testing.T, data string) {
 	a := openAt(t, data, nil)
-	t.Run("OUT-02", func(t *testing.T) { floods(t, a) }) // before the others: it looks at the memory of this process
-	t.Run("OUT-05", func(t *testing.T) { wholeOutput(t, a) })
-	t.Run("TIM-06", func(t *testing.T) {
+	long(t, "OUT-02", func(t *testing.T) { floods(t, a) }) // before the others: it looks at the memory of this process
+	long(t, "OUT-05", func(t *testing.T) { wholeOutput(t, a) })
+	long(t, "TIM-06", func(t *testing.T) {
 		clampScenario.play(t, openAt(t, data, func(c *config.Config, _ *app.Build) { c.RunTimeout, c.Pool = shortTime, 0 }))
 	})
-	t.Run("MEM-05", func(t *testing.T) {
+	long(t, "MEM-05", func(t *testing.T) {
 		sizeScenario.play(t, openAt(t, data, func(c *config.Config, _ *app.Build) { c.CPUs, c.MemoryBytes, c.Pool = 1, 300<<20, 0 }))
 	})
 	playAlone(t, a, bombScenarios) // they leave no time to others

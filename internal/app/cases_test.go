@@ -95,9 +95,36 @@ func openAt(t *testing.T, data string, change func(*config.Config, *app.Build)) 
 	return a
 }
 
+// sampled is how many scenarios of a list there are for one that is played by "go test ./...".
+const sampled = 4
+
+// sample returns the scenarios that are to be played, beginning with the first.
+func sample(t *testing.T, scenarios []scenario) []scenario {
+	t.Helper()
+	if guesttest.Every() {
+		return scenarios
+	}
+	var some []scenario
+	for i := 0; i < len(scenarios); i += sampled {
+		some = append(some, scenarios[i])
+	}
+	t.Logf("%d of %d scenarios; with %s=1 all are played", len(some), len(scenarios), guesttest.EveryVariable)
+	return some
+}
+
+// long runs a subtest that takes some seconds, if all are to be played.
+func long(t *testing.T, name string, f func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		guesttest.Long(t)
+		f(t)
+	})
+}
+
 // play runs each scenario as a subtest, in a chat of its own, beside the others.
 func play(t *testing.T, a *app.App, scenarios []scenario) {
 	t.Helper()
+	scenarios = sample(t, scenarios)
 	for _, s := range scenarios {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
@@ -109,6 +136,7 @@ func play(t *testing.T, a *app.App, scenarios []scenario) {
 // playAlone runs each scenario as a subtest, one after the other.
 func playAlone(t *testing.T, a *app.App, scenarios []scenario) {
 	t.Helper()
+	scenarios = sample(t, scenarios)
 	for _, s := range scenarios {
 		t.Run(s.name, func(t *testing.T) { s.play(t, a) })
 	}

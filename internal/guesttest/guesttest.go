@@ -35,6 +35,21 @@ import (
 // BinaryVariable names a program to use instead of one that is built.
 const BinaryVariable = "RUNPYTHON_TEST_BINARY"
 
+// EveryVariable, set to anything, makes tests play the whole of a collection of which
+// they otherwise play a sample, so that `go test ./...` takes about a minute.
+const EveryVariable = "RUNPYTHON_TEST_EVERY"
+
+// Every reports whether EveryVariable is set.
+func Every() bool { return os.Getenv(EveryVariable) != "" }
+
+// Long skips a test that takes long, unless all are to be played.
+func Long(t testing.TB) {
+	t.Helper()
+	if !Every() {
+		t.Skipf("takes some seconds; %s=1 plays it", EveryVariable)
+	}
+}
+
 // Binary returns the path of the static program. It is built once for all
 // packages and runs: a race-enabled test binary is dynamic and cannot be gVisor.
 func Binary(t testing.TB) string {

@@ -22,9 +22,6 @@ const (
 	hostileTimeout = 5 * time.Second
 	// hostileAtOnce is how many programs run at once: some want all processors, more only wait.
 	hostileAtOnce = 2
-	// corpusVariable set to "all" runs the whole corpus, some minutes; otherwise
-	// a test takes the first program of each kind.
-	corpusVariable = "RUNPYTHON_TEST_HOSTILE"
 	// secret is in the environment and in a file of the host; no program may find it.
 	secret = "host-secret-5f1c"
 )
@@ -39,9 +36,9 @@ func TestHostileCorpus(t *testing.T) {
 	if len(programs) < 60 {
 		t.Fatalf("%d programs; want at least 60", len(programs))
 	}
-	if os.Getenv(corpusVariable) != "all" {
+	if !guesttest.Every() {
 		programs = firstOfEachKind(programs)
-		t.Logf("%d programs, one of each kind; %s=all runs the whole corpus", len(programs), corpusVariable)
+		t.Logf("%d programs, one of each kind; with %s=1 the whole corpus runs", len(programs), guesttest.EveryVariable)
 	}
 	t.Setenv("RUNPYTHON_HOST_SECRET", secret)
 	s := guesttest.NewSetup(t)

@@ -291,6 +291,7 @@ func TestBrokenImage(t *testing.T) {
 
 // RUN-03: a sick guest costs its run a bounded time, and no other guest anything.
 func TestSickGuest(t *testing.T) {
+	guesttest.Long(t)
 	s := guesttest.NewSetup(t)
 	h := s.Open(t)
 	healthy, sick := s.Kernel(t, h, 0), s.Kernel(t, h, time.Second)

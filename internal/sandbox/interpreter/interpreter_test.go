@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"runpython/internal/guesttest"
 	"runpython/internal/sandbox/interpreter"
 )
 
@@ -135,6 +136,7 @@ func python(t *testing.T, in *interpreter.Interpreter, code string) string {
 }
 
 func TestManyProcessesUnpackOnce(t *testing.T) {
+	guesttest.Long(t)
 	t.Parallel()
 	dir, homes := first(t).dir, first(t).homes
 	first := open(t, dir, programs("1"))
@@ -289,6 +291,7 @@ func TestOpenNoticesDamage(t *testing.T) {
 }
 
 func TestDamagedIsReplacedBesideItsUsers(t *testing.T) {
+	guesttest.Long(t)
 	t.Parallel()
 	dir := unpacked(t)
 	damaged := open(t, dir, programs("1"))
@@ -359,6 +362,7 @@ func TestVerifyReadsEverything(t *testing.T) {
 }
 
 func TestVersionsStandBesideEachOther(t *testing.T) {
+	guesttest.Long(t)
 	t.Parallel()
 	dir := unpacked(t)
 	older := open(t, dir, programs("1"))

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"runpython/internal/fault"
+	"runpython/internal/guesttest"
 	"runpython/internal/sandbox/interpreter"
 )
 
@@ -252,6 +253,7 @@ func ownMounts() *syscall.SysProcAttr {
 // TestKilledHalfWay kills a process while another one waits for it, and a third
 // has no more patience.
 func TestKilledHalfWay(t *testing.T) {
+	guesttest.Long(t)
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "made", "by", "Open")
 	killed := start(t, "stop", dir, nil)
@@ -282,6 +284,7 @@ func TestKilledHalfWay(t *testing.T) {
 }
 
 func TestOtherProcessKeepsItsVersion(t *testing.T) {
+	guesttest.Long(t)
 	t.Parallel()
 	dir := unpacked(t)
 	c := start(t, "hold", dir, nil)
