@@ -51,6 +51,7 @@ func (c *command) dialogue(ctx context.Context, cfg config.Config, in *os.File, 
 			return err
 		}
 		defer func() { err = errors.Join(err, editor.Close()) }()
+		t.editor = editor
 		fmt.Fprintf(c.status, "%s %s, Python %s. Ctrl-C stops a run, Ctrl-D leaves.\n",
 			name, c.program.Versions.Program, c.program.Versions.CPython)
 		return t.loop(ctx, editor, history, interrupts)

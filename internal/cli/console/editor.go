@@ -14,16 +14,21 @@ import (
 	"golang.org/x/term"
 )
 
-// The prompts of the first and of the other lines of a message.
+// The prompts of the first and of the other lines of a message, and of an answer to code
+// that shows none of its own.
 const (
 	prompt         = ">>> "
 	promptContinue = "... "
+	promptAnswer   = "? "
 )
+
+// ErrInterrupted is returned when the person presses Ctrl-C instead of answering.
+var ErrInterrupted = errors.New("interrupted")
 
 // ErrTooLong is returned for a message beyond the limit; reading can go on.
 var ErrTooLong = errors.New("the message is too long")
 
-// An Editor reads messages from a terminal: lines with editing and history, several
+// An Editor reads messages, and answers to questions of a run, from a terminal: lines with editing and history, several
 // of them where a construct is open or a paste has several. Between two messages
 // the terminal shows nothing of what is typed, and Ctrl-C is a signal. Close it to
 // have the terminal as it was. One goroutine may read; Write may be called from others.
@@ -69,23 +74,60 @@ func (e *Editor) Write(p []byte) (int, error) { return e.term.Write(p) }
 // end. Ctrl-C begins anew; Ctrl-D on an empty line and the loss of the terminal
 // are io.EOF; the end of ctx is its cause.
 func (e *Editor) ReadMessage(ctx context.Context) (message string, err error) {
+	err = e.editing(ctx, func() (err error) {
+		for err == nil && strings.TrimSpace(message) == "" {
+			message, err = e.block()
+		}
+		return err
+	})
+	return message, err
+}
+
+// ReadAnswer shows the end of a run's output, whose last line is the prompt, and returns one
+// line, which may be empty. Ctrl-C is ErrInterrupted; Ctrl-D and the loss of the terminal are
+// io.EOF; the end of ctx is its cause.
+func (e *Editor) ReadAnswer(ctx context.Context, output string) (line string, err error) {
+	before, last := "", Clean(output)
+	if i := strings.LastIndexByte(last, '\n'); i >= 0 {
+		before, last = last[:i+1], last[i+1:]
+	}
+	if last == "" {
+		last = promptAnswer
+	}
+	e.term.History, e.keys.answer = lines{new(History)}, true // messages are no answers
+	defer func() { e.term.History, e.keys.answer = lines{e.history}, false }()
+	err = e.editing(ctx, func() error {
+		if _, err := e.term.Write([]byte(before)); err != nil {
+			return fmt.Errorf("show a question: %w", err)
+		}
+		e.term.SetPrompt(last)
+		line, err = e.term.ReadLine()
+		switch {
+		case err != nil && !errors.Is(err, term.ErrPasteIndicator):
+			return err //nolint:wrapcheck // io.EOF must stay itself
+		case e.keys.ended == interrupted:
+			return ErrInterrupted
+		case e.keys.ended == declined:
+			return io.EOF
+		}
+		return nil
+	})
+	return line, err
+}
+
+// editing lets read read with the terminal in the mode for it.
+func (e *Editor) editing(ctx context.Context, read func() error) (err error) {
 	done, err := e.tty.during(ctx)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
 	if err := e.tty.forEditing(); err != nil {
-		return "", err
+		return err
 	}
 	defer func() { err = errors.Join(err, e.tty.forRunning()) }()
 	defer e.follow()()
-
-	for {
-		message, err = e.block()
-		if err != nil || strings.TrimSpace(message) != "" {
-			return message, err
-		}
-	}
+	return read()
 }
 
 // block reads lines until what they say is complete.

@@ -13,6 +13,7 @@ const (
 	typed       ending = iota // the person pressed Enter
 	pasted                    // the newline is inside a paste
 	interrupted               // the person pressed Ctrl-C; the line is empty
+	declined                  // the person pressed Ctrl-D instead of answering; the line is empty
 )
 
 // keys stands between a terminal in raw mode and the line editor. It hands on the
@@ -28,8 +29,9 @@ type keys struct {
 	ready []byte // understood but not handed on yet
 	ended ending
 
-	paste bool // between the markers of a paste
-	cr    bool // the newest key was a carriage return
+	answer bool // the line is an answer, for which Ctrl-D is an ending: after its own the editor reads nothing more
+	paste  bool // between the markers of a paste
+	cr     bool // the newest key was a carriage return
 
 	limit int // bytes of a line after which no more are handed on
 	line  int // bytes of the line under way
@@ -38,14 +40,16 @@ type keys struct {
 const (
 	keyCtrlA  = 0x01
 	keyCtrlC  = 0x03
+	keyCtrlD  = 0x04
 	keyCtrlE  = 0x05
-	keyCtrlU  = 0x15
 	keyCtrlW  = 0x17
 	keyEscape = 0x1b
 	keyDelete = 0x7f
 
 	// editing are the control keys that the editor knows: ^A ^B ^D ^E ^F ^H ^K ^L ^N ^P ^T ^U ^W.
 	editing = "\x01\x02\x04\x05\x06\x08\x0b\x0c\x0e\x10\x14\x15\x17"
+
+	empty = "\x05\x15\r" // to the end, delete to the beginning, Enter
 
 	pasteStart = "200~"
 	pasteEnd   = "\x1b[201~"
@@ -108,8 +112,10 @@ func (k *keys) next() bool {
 // control understands a control key.
 func (k *keys) control(c byte) {
 	switch {
-	case c == keyCtrlC: // to the end, delete to the beginning, Enter
-		k.end(interrupted, string([]byte{keyCtrlE, keyCtrlU, '\r'}))
+	case c == keyCtrlC:
+		k.end(interrupted, empty)
+	case c == keyCtrlD && k.answer:
+		k.end(declined, empty)
 	case c == '\t':
 		k.take(1, "    ")
 	case c == keyDelete || bytes.IndexByte([]byte(editing), c) >= 0:

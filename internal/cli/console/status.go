@@ -31,6 +31,7 @@ type Status struct {
 	began  time.Time
 	ticks  int
 	drawn  int // lines on the screen that are ours
+	paused bool
 	kept   []byte
 	stop   chan struct{}
 	ticker sync.WaitGroup
@@ -73,6 +74,21 @@ func (s *Status) Output(text string) {
 		}
 		s.kept = append([]byte(nil), s.kept[over:]...)
 	}
+}
+
+// Pause erases what is shown until Resume: somebody else uses the terminal.
+func (s *Status) Pause() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.erase()
+	s.paused = true
+}
+
+// Resume undoes Pause.
+func (s *Status) Resume() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.paused = false
 }
 
 // Stop erases what is shown, if anything is, and returns the newest output that Output took, for
@@ -130,7 +146,7 @@ func (s *Status) tick(stop <-chan struct{}) {
 
 // draw replaces what is shown. The caller holds mu.
 func (s *Status) draw() {
-	if s.ticks++; s.ticks < quiet {
+	if s.ticks++; s.ticks < quiet || s.paused {
 		return
 	}
 	width, height := s.size()

@@ -17,6 +17,7 @@ import posix
 import sys
 
 import refusals
+from asking import Asking
 from interrupts import Interrupts
 from pristine import MODULES
 from streams import Streams
@@ -42,19 +43,20 @@ _WORDS = _DESCRIPTORS + _FOLDER + _TIMERS
 class Stage:
     """One per process, made before any code of the chat runs."""
 
-    def __init__(self, options: dict, interrupts: Interrupts, fd: int) -> None:
+    def __init__(self, options: dict, interrupts: Interrupts, asking: Asking, fd: int) -> None:
         self._work = options.get("work", "/work")
         self._interrupts = interrupts
         self._named: set[str] = set()
         self._interval = _get_interval()
         self._spare = [_spare(number, fd) for number in range(3)]
-        self.streams = Streams()
+        self.streams = Streams(asking)
         self._main = _kind("__main__")
         self.names = vars(self._main)
         self.names["__builtins__"] = builtins
         sys.argv = [""]
         sys.path[:0] = [""]
         refusals.install()
+        asking.install(self.streams.flush)
         if not hasattr(builtins, "exit"):
             builtins.exit = builtins.quit = sys.exit
 

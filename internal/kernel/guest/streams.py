@@ -19,6 +19,7 @@ import posix
 import sys
 from functools import partial
 
+from asking import Asking, Input
 from pristine import MODULES
 
 _identity = _thread.get_ident
@@ -55,13 +56,14 @@ _register_at_fork = posix.register_at_fork
 class Streams:
     """The three streams, and which threads are late."""
 
-    def __init__(self) -> None:
+    def __init__(self, asking: Asking) -> None:
         self.main = _identity()
+        self._asking = asking
         self._between = True
         self._earlier: dict[int, object] = {}
         self._late: list[tuple[str, str]] = []
         self._kept = 0
-        self._stdin = _input()
+        self._stdin = Input(asking)
         self._stdout = Stream(1, "stdout", self)
         self._stderr = Stream(2, "stderr", self)
         self._current = [self._stdout], [self._stderr]
@@ -79,7 +81,8 @@ class Streams:
         """Put the streams in their places; threads that exist now are of earlier runs."""
         self._place()
         if self._broken():
-            self._stdin, self._stdout, self._stderr = _input(), Stream(1, "stdout", self), Stream(2, "stderr", self)
+            self._stdin = Input(self._asking)
+            self._stdout, self._stderr = Stream(1, "stdout", self), Stream(2, "stderr", self)
             self._current[0][:], self._current[1][:] = [self._stdout], [self._stderr]
             self._place()
         self._earlier = _threads() if _thread_count() else {}
@@ -141,14 +144,6 @@ class Streams:
     def after_fork(self) -> None:
         """In a child process nothing is late."""
         self.main, self._between, self._earlier = _identity(), False, {}
-
-
-def _input() -> _io.TextIOWrapper:
-    raw = _io.FileIO(0, "rb", closefd=False)
-    raw.name = "<stdin>"
-    stream = _io.TextIOWrapper(_io.BufferedReader(raw), encoding="utf-8", errors="surrogateescape")
-    stream.mode = "r"
-    return stream
 
 
 def _threads() -> dict[int, object]:
