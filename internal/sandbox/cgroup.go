@@ -249,11 +249,11 @@ func processorFeatures(cpuinfo []byte) []byte {
 	return nil
 }
 
-// MissingGroups tries to make control groups as a host does and tells what they
-// cannot hold on this machine; empty when nothing is missing.
-func MissingGroups() []string {
+// MissingGroups tries to make control groups as a host with these limits does and tells
+// which of them they cannot hold on this machine; empty when nothing is missing.
+func MissingGroups(limits Limits) []string {
 	name := "probe-" + randomName()
-	g := newGroups(name, Limits{CPUs: 1.5, MemoryBytes: 1 << 30})
+	g := newGroups(name, limits)
 	missing := g.missing()
 	if err := g.close(); err != nil {
 		missing = append(missing, "a control group could not be removed")

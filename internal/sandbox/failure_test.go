@@ -1,8 +1,10 @@
 package sandbox_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -52,6 +54,35 @@ func TestNoZombieStaysAfterFailedStarts(t *testing.T) {
 	}
 	if left := guestProcesses(t, s.Config.Data); len(left) != 0 {
 		t.Errorf("processes are left: %v", left)
+	}
+}
+
+// However often a start is tried, its cause is told once.
+func TestCauseOfAFailedStartIsToldOnce(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	broken := filepath.Join(t.TempDir(), "runsc")
+	if err := os.WriteFile(broken, []byte("#!/bin/sh\necho this is no gVisor >&2\nexit 1\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.Config.Runsc = broken
+	var said bytes.Buffer
+	s.Config.Log = slog.New(slog.NewTextHandler(&said, nil))
+	_, err := s.Open(t).Take(t.Context())
+	if !isUnsupported(err) {
+		t.Fatalf("Take with a broken runsc = %v; want unsupported", err)
+	}
+	if n := strings.Count(err.Error()+said.String(), "this is no gVisor"); n != 1 {
+		t.Errorf("the cause is told %d times, want once: %v\n%s", n, err, said.String())
+	}
+}
+
+// A limit that nobody has set is not missed.
+func TestMissingGroupsOfWholeProcessors(t *testing.T) {
+	limits := sandbox.DefaultLimits()
+	for _, m := range sandbox.MissingGroups(limits) {
+		if strings.Contains(m, "--cpus") {
+			t.Errorf("with %v processors this is missed: %q", limits.CPUs, m)
+		}
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"runpython/internal/sandbox/fonts"
 )
 
 // certificatesPath is where the guest finds the certificates of public authorities.
@@ -41,6 +43,10 @@ type entry struct {
 	link    string // target, for a link
 	content []byte // for a file
 	mode    fs.FileMode
+
+	// unpack makes the content of a large file when it is needed, digest stands for it.
+	unpack func() ([]byte, error)
+	digest string
 }
 
 // libraryFolders are where a host keeps its C library and what else programs are linked with.
@@ -49,17 +55,20 @@ var libraryFolders = []string{"/lib", "/lib64", "/usr/lib", "/usr/lib64"}
 // shownFolders are of the host and of no secret: time zones, fonts, locales.
 var shownFolders = []string{"/usr/share/zoneinfo", "/usr/share/fonts"}
 
+// fontFolder has the guests' own font, where programs look beside the host's.
+const fontFolder = "/usr/local/share/fonts"
+
 // toolFolders are the host's programs, and what they read.
 var toolFolders = []string{"/bin", "/usr/bin", "/usr/share/perl", "/usr/share/perl5", "/usr/share/git-core", "/usr/share/misc"}
 
 // openRootfs makes the root below data, named by its content, if it is not there.
 // The caller closes it.
-func openRootfs(data string, hostTools, packages bool) (*rootfs, error) {
-	entries, binds := layout(hostTools, packages)
+func openRootfs(data string, hostTools bool) (*rootfs, error) {
+	entries, binds := layout(hostTools)
 	digest := sha256.New()
 	digest.Write([]byte(rootLayout))
 	for _, e := range entries {
-		fmt.Fprintf(digest, "%q %q %o %x\n", e.path, e.link, e.mode, e.content)
+		fmt.Fprintf(digest, "%q %q %o %x%s\n", e.path, e.link, e.mode, e.content, e.digest)
 	}
 	dir := filepath.Join(data, "rootfs", hex.EncodeToString(digest.Sum(nil))[:16])
 	lock, err := holdFolder(dir)
@@ -97,7 +106,7 @@ func makeRoot(dir string, entries []entry) error {
 }
 
 // layout returns what the root holds and what of the host is mounted into it, for this host.
-func layout(hostTools, packages bool) ([]entry, []string) {
+func layout(hostTools bool) ([]entry, []string) {
 	folders := slices.Concat(libraryFolders, shownFolders)
 	if hostTools {
 		folders = slices.Concat(folders, toolFolders)
@@ -117,13 +126,13 @@ func layout(hostTools, packages bool) ([]entry, []string) {
 			binds = append(binds, folder)
 		}
 	}
-	for _, folder := range []string{"/dev", "/proc", "/sys", "/tmp", "/opt", "/etc", "/run", "/var", GuestPython, GuestPrograms, guestWork} {
+	for _, folder := range []string{"/dev", "/proc", "/sys", "/tmp", "/opt", "/etc", "/run", "/var", GuestPython, GuestPrograms, GuestPackages, guestWork, guestEgress} {
 		entries = append(entries, entry{path: folder, mode: fs.ModeDir | 0o755})
 	}
-	if packages {
-		entries = append(entries, entry{path: guestPackages, mode: fs.ModeDir | 0o755})
-	}
 	entries = append(entries, entry{path: "/var/tmp", link: "/tmp"})
+	entries = append(entries,
+		entry{path: filepath.Join(fontFolder, fonts.Name), unpack: fonts.Unpack, digest: fonts.SHA256, mode: 0o644},
+		entry{path: filepath.Join(fontFolder, "LICENSE.txt"), content: []byte(fonts.License), mode: 0o644})
 	return withParents(append(entries, etc()...)), binds
 }
 
@@ -153,7 +162,7 @@ func etc() []entry {
 		file("/etc/hosts", "127.0.0.1 localhost runpython\n::1 localhost\n"),
 		file("/etc/resolv.conf", ""),
 		file("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"),
-		file("/etc/fonts/fonts.conf", "<?xml version=\"1.0\"?>\n<fontconfig>\n<dir>/usr/share/fonts</dir>\n"+
+		file("/etc/fonts/fonts.conf", "<?xml version=\"1.0\"?>\n<fontconfig>\n<dir>/usr/share/fonts</dir>\n<dir>"+fontFolder+"</dir>\n"+
 			"<cachedir>"+guestHome+"/.cache/fontconfig</cachedir>\n</fontconfig>\n"),
 	}
 	for _, name := range hostCertificates {
@@ -179,7 +188,11 @@ func build(dir string, entries []entry) error {
 		case e.mode.IsDir():
 			err = errors.Join(os.Mkdir(name, 0o700), os.Chmod(name, e.mode.Perm()))
 		default:
-			err = errors.Join(os.WriteFile(name, e.content, 0o600), os.Chmod(name, e.mode.Perm()))
+			content := e.content
+			if e.unpack != nil {
+				content, err = e.unpack()
+			}
+			err = errors.Join(err, os.WriteFile(name, content, 0o600), os.Chmod(name, e.mode.Perm()))
 		}
 		if err != nil {
 			return err

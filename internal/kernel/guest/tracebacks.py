@@ -2,7 +2,9 @@
 
 The standard library's traceback does the work: carets, suggestions, chains,
 groups, notes. It costs 20 ms and 3 MB, so it is imported at the first exception
-of a chat; `Tracebacks.prepare` does it earlier. Where it cannot be had, or fails
+of a chat, or before code that speaks of threads: beside two dozen that compute,
+each of the some hundred reads of the import waits until all of them have had
+their turn of the interpreter's lock, 15 s in all. Where it cannot be had, or fails
 since code of the chat has patched what it needs, a plain form of our own is used.
 """
 
@@ -16,6 +18,9 @@ from text import bounded, full_class_name
 
 #: What the names of the chat's own source begin with, see source.py.
 RUN_PREFIX = "<run "
+
+#: What code that starts threads itself has in it: thread, Thread, ThreadPoolExecutor.
+_THREADS = "hread"
 
 #: Frames of one traceback that are looked at; more, from a raised recursion limit, lose their middle.
 _FRAMES = 1_500
@@ -41,6 +46,15 @@ class Tracebacks:
         """Import what the full form needs. Raises ImportError, or whatever the import meets."""
         if self._describe is None:
             self._describe = self._finder.library("traceback").TracebackException
+
+    def notice(self, code: str) -> None:
+        """Prepare before code that may start threads. Raises only an interrupt."""
+        if self._describe is None and _THREADS in code:
+            try:
+                self._interrupts.call(self.prepare)
+            except Exception as problem:  # then the plain form will do
+                if problem is self._interrupts.raised:
+                    raise
 
     def report(self, error: BaseException) -> dict[str, str]:
         """Return the fields of `error` in a `done` message."""

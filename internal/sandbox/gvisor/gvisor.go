@@ -20,6 +20,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"syscall"
 
 	"gvisor.dev/gvisor/runsc/cli"
 	"gvisor.dev/gvisor/runsc/cmd"
@@ -45,8 +46,17 @@ func IsReexec(args []string) bool {
 const gcPercent = 25
 
 // Main is runsc. It reads os.Args and ends the process.
-func Main() {
+//
+// memory names a file in the form of /proc/meminfo that says how much memory the guest
+// has, "" for all of the machine; see the host's MemoryVariable.
+func Main(memory string) {
 	debug.SetGCPercent(gcPercent)
+	if memory != "" {
+		// gVisor tells its guest what it finds here, and has no flag for it. This process has
+		// mounts of its own. Where it may not mount, code sees the machine's memory, which only
+		// misleads caches that are sized by it; the limit holds all the same.
+		_ = syscall.Mount(memory, "/proc/meminfo", "", syscall.MS_BIND, "")
+	}
 	cli.Run(nil, map[util.SubCommand]string{
 		new(sentrycmd.Boot):   "",
 		new(sentrycmd.Umount): "",
