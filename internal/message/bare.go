@@ -118,17 +118,23 @@ func readBare(src string, tagged, fences bool) (m Message, signs []sign) {
 		if i == 0 {
 			signs = a.lines
 		}
-		meant := a.meant || tagged || r.prompts && a.possible
+		if r.foreign || !a.possible && (fences || escaped && !r.unescaped) {
+			continue // there is nothing to run, or its error would be of no use
+		}
 		switch {
-		case !a.possible && (fences || escaped && !r.unescaped): // its error would be of no use
-		case meant:
+		case r.isMeant(a, tagged):
 			m.Kind, m.Prose = Code, ""
 			m.add([]reading{r}, !tagged, true)
-		case a.possible && a.acts && !r.refused:
+		case a.possible && a.acts && r.refusal == "":
 			m.add([]reading{r}, !tagged, false)
 		}
 	}
 	return m, signs
+}
+
+// isMeant reports whether the reading is surely meant as Python; tagged is whether its block says so.
+func (r reading) isMeant(a analysis, tagged bool) bool {
+	return a.meant || tagged || r.prompts && a.possible
 }
 
 // analyse judges the text that the reading was made of, where notebook lines
@@ -201,7 +207,7 @@ func proseFrom(lines []string, signs []sign, from int) int {
 func (m *Message) addTail(text string) bool {
 	for _, r := range readingsOf([]string{text}, false) {
 		a := analyse(r.code)
-		if !a.possible || !a.acts || !a.calls && !r.prompts || r.refused {
+		if !a.possible || !a.acts || !a.calls && !r.prompts || r.refusal != "" {
 			continue
 		}
 		m.take(r)

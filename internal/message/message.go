@@ -73,6 +73,10 @@ type Message struct {
 	// MaxCandidates, each at most a small multiple of the text. Blocks are joined
 	// in their order, so line numbers are those of the joined code.
 	Candidates []Candidate
+	// Lone is a message without candidates that is only names and constants, as x
+	// or 42: prose, unless nobody is there to read prose and it names variables of
+	// the chat. Else "".
+	Lone string
 	// Prose is the text outside of the Python, blocks of other languages included.
 	Prose string
 	// Requirements are packages that lines like "!pip install x" and a PEP 723
@@ -95,6 +99,10 @@ type Candidate struct {
 	// RunAnyway means that the code is run, for its SyntaxError, when no
 	// candidate compiles.
 	RunAnyway bool
+	// Refusal is a sentence without a full stop that says which line of a notebook
+	// cannot run and what to write instead, or "". The code has that line as it was,
+	// so it does not compile.
+	Refusal string
 	// Note is told when this candidate is chosen, or "".
 	Note string
 }
@@ -106,6 +114,9 @@ func Read(text string) Message {
 		return Message{Kind: Empty, Notes: notes}
 	}
 	m := readText(src)
+	if len(m.Candidates) == 0 {
+		m.Lone = loneExpression(src)
+	}
 	var dropped []string
 	m.Requirements, dropped = boundRequirements(m.Requirements)
 	m.Notes = boundNotes(slices.Concat(notes, dropped, m.Notes))

@@ -14,7 +14,7 @@ type cell struct {
 	requirements []string
 	notes        []string
 	touched      bool   // a line was taken out
-	refused      int    // not 0: the line that cannot be honoured, counted from 1
+	refused      int    // not 0: the line that cannot be honoured and stays as it is, counted from 1
 	refusal      string // … what to write instead
 }
 
@@ -49,8 +49,8 @@ func isSureNotebook(line string) bool {
 }
 
 // readCell takes notebook lines out of code. Lines that ask for packages become
-// requirements, harmless ones are commented out, and the first of the others is
-// refused. help is whether "name?" is such a line, which in bare text it is not.
+// requirements, harmless ones are commented out. The others stay, so that Python
+// refuses them where they stand, and the first of them is told. help is whether "name?" is such a line, which in bare text it is not.
 func readCell(code string, help bool) cell {
 	var c cell
 	if name := foreignCell(code); name != "" {
@@ -153,9 +153,14 @@ func (c *cell) notebookLine(out *strings.Builder, lines []string, nr int) {
 		return
 	}
 	name, args, _ := strings.Cut(strings.TrimLeft(joined, "%"), " ")
+	refuse := func(advice string) {
+		c.refuse(nr, joined, advice)
+		out.WriteString(strings.Join(lines, ""))
+	}
 	switch {
 	case joined[0] == '!':
-		c.refuse(nr, joined, shellAdvice(strings.TrimLeft(joined, "! ")))
+		refuse(shellAdvice(strings.TrimLeft(joined, "! ")))
+		return
 	case name == "time" || name == "timeit":
 		c.notes = append(c.notes, "%"+name+" was ignored: what follows it ran once")
 		if statement := timedStatement(args); statement != "" && len(lines) == 1 {
@@ -165,7 +170,8 @@ func (c *cell) notebookLine(out *strings.Builder, lines []string, nr int) {
 	case isHarmlessMagic(name):
 		c.notes = append(c.notes, "%"+name+" was ignored")
 	default:
-		c.refuse(nr, joined, magicAdvice(name))
+		refuse(magicAdvice(name))
+		return
 	}
 	commentOut(out, indent, lines)
 }
@@ -280,9 +286,9 @@ func magicAdvice(name string) string {
 		return "use import numpy as np and import matplotlib.pyplot as plt"
 	case "conda", "mamba", "pip", "uv":
 		return "ask for packages of PyPI with !pip install NAME"
-	case "writefile":
+	case "writefile", "file":
 		return `use open("name", "w").write(...)`
-	case "sx", "system", "bash", "sh":
+	case "sx", "system", "bash", "sh", "script", "!":
 		return "use subprocess.run(command, shell=True)"
 	}
 	return anyMagic

@@ -1,6 +1,7 @@
 package message_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -96,13 +97,9 @@ func TestManyPackages(t *testing.T) {
 	}
 }
 
-// TestMagics is VAL-04: each notebook line is honoured, ignored with a note, or
-// refused with what to write instead.
+// TestMagics is VAL-04: each notebook line is honoured, ignored with a note, or, in
+// TestRefusedMagics, refused with what to write instead.
 func TestMagics(t *testing.T) {
-	const (
-		refusal = `raise SyntaxError("line 1: \"`
-		instead = `\" is notebook syntax that does not run here; `
-	)
 	tests := []struct {
 		name, code, want string
 		notes            []string
@@ -116,15 +113,6 @@ func TestMagics(t *testing.T) {
 		{"VAL-04 capture", "%%capture out\nf(1)\n", "# %%capture out\nf(1)\n", []string{"%capture was ignored"}},
 		{"VAL-04 python cell", "%%python3\nf(1)\n", "\nf(1)\n", nil},
 		{"VAL-04 in a block", "if x:\n    %matplotlib inline\n", "if x:\n    pass  # %matplotlib inline\n", []string{"%matplotlib was ignored"}},
-		{"VAL-04 shell", "!ls -la\nf(1)\n", refusal + `!ls -la` + instead + `use subprocess.run(\"ls -la\", shell=True)")` + "\n", nil},
-		{"VAL-04 cd", "!cd /tmp\n", refusal + `!cd /tmp` + instead + `use os.chdir(\"/tmp\")")` + "\n", nil},
-		{"VAL-04 magic", "%who\n", refusal + `%who` + instead + `use dir() or globals()")` + "\n", nil},
-		{"VAL-04 unknown magic", "%frob\n", refusal + `%frob` + instead + `write the Python that it stands for")` + "\n", nil},
-		{"VAL-04 conda", "!conda install x\n", refusal + `!conda install x` + instead + `ask for packages of PyPI with !pip install NAME")` + "\n", nil},
-		{"VAL-04 assigned shell", "x = !ls\n", refusal + `x = !ls` + instead +
-			`use subprocess.run(command, shell=True, capture_output=True, text=True).stdout")` + "\n", nil},
-		{"VAL-04 assigned magic", "x = %pwd\n", refusal + `x = %pwd` + instead + `write the Python that it stands for")` + "\n", nil},
-		{"VAL-04 help", "df.head?\n", refusal + `df.head?` + instead + `use help(name)")` + "\n", nil},
 		{"VAL-04 modulo on the next line", "x = (7\n% 4)\ny = 7 \\\n% 4\n", "x = (7\n% 4)\ny = 7 \\\n% 4\n", nil},
 		{"VAL-04 in a string", "x = '''\n!ls\n%who\npip install a\n'''\n", "x = '''\n!ls\n%who\npip install a\n'''\n", nil},
 		{"VAL-04 in a string with a quote", "x = f'''{\"'\"}\n!ls\n'''\n", "x = f'''{\"'\"}\n!ls\n'''\n", nil},
@@ -143,15 +131,47 @@ func TestMagics(t *testing.T) {
 	}
 }
 
-// TestRefusedLine names the line of the joined code, on that line.
-func TestRefusedLine(t *testing.T) {
-	m := message.Read("```python\nx = 1\n```\n```python\ny = 2\n!ls\n```")
-	code := m.Candidates[0].Code
-	if !strings.HasPrefix(code, "\n\nraise SyntaxError(\"line 3: ") {
-		t.Errorf("code %q, want an error on line 3", code)
+// TestRefusedMagics is VAL-04: a line that cannot run stays as the person wrote it, so
+// that Python's error shows it, and is told with what to write instead.
+func TestRefusedMagics(t *testing.T) {
+	tests := []struct{ name, code, line, instead string }{
+		{"VAL-04 shell", "!ls -la\nf(1)\n", "!ls -la", `use subprocess.run("ls -la", shell=True)`},
+		{"VAL-04 cd", "!cd /tmp\n", "!cd /tmp", `use os.chdir("/tmp")`},
+		{"VAL-04 magic", "%who\n", "%who", "use dir() or globals()"},
+		{"VAL-04 unknown magic", "%frob\n", "%frob", "write the Python that it stands for"},
+		{"VAL-04 conda", "!conda install x\n", "!conda install x", "ask for packages of PyPI with !pip install NAME"},
+		{"VAL-04 assigned shell", "x = !ls\n", "x = !ls",
+			"use subprocess.run(command, shell=True, capture_output=True, text=True).stdout"},
+		{"VAL-04 assigned magic", "x = %pwd\n", "x = %pwd", "write the Python that it stands for"},
+		{"VAL-04 help", "df.head?\n", "df.head?", "use help(name)"},
+		{"VAL-04 two of them", "!ls\n%who\n", "!ls", `use subprocess.run("ls", shell=True)`},
 	}
-	if !m.Candidates[0].RunAnyway || m.Candidates[0].MustAct {
-		t.Errorf("candidate %+v, want one that is run anyway", m.Candidates[0])
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			m := message.Read("```python\n" + tt.code + "```")
+			want := []message.Candidate{{
+				Code: tt.code, RunAnyway: true,
+				Refusal: fmt.Sprintf(`line 1: "%s" is notebook syntax that does not run here; %s`, tt.line, tt.instead),
+			}}
+			if diff := cmp.Diff(want, m.Candidates); diff != "" {
+				t.Errorf("candidates (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestRefusedLine counts the lines of the joined code, from which no packages are installed then.
+func TestRefusedLine(t *testing.T) {
+	m := message.Read("```python\n%matplotlib inline\n!pip install x\n```\n```python\ny = 2\n!ls\n```")
+	want := message.Candidate{
+		Code: "# %matplotlib inline\n# !pip install x\ny = 2\n!ls\n", RunAnyway: true,
+		Refusal: `line 4: "!ls" is notebook syntax that does not run here; use subprocess.run("ls", shell=True)`,
+	}
+	if diff := cmp.Diff([]message.Candidate{want}, m.Candidates); diff != "" {
+		t.Errorf("candidates (-want +got):\n%s", diff)
+	}
+	if m.Requirements != nil {
+		t.Errorf("requirements %q, want none", m.Requirements)
 	}
 }
 
@@ -162,7 +182,7 @@ func TestForeignCells(t *testing.T) {
 		Kind:       message.Mixed,
 		Prose:      "```python\n%%bash\necho hi\n```",
 		Candidates: []message.Candidate{{Code: "f(1)\n", RunAnyway: true}},
-		Notes:      []string{"a %%bash block was not run: only Python runs here"},
+		Notes:      []string{"a %%bash block was not run: only Python runs here; use subprocess.run(command, shell=True)"},
 	}
 	if diff := cmp.Diff(want, m); diff != "" {
 		t.Errorf("blocks (-want +got):\n%s", diff)
@@ -171,6 +191,21 @@ func TestForeignCells(t *testing.T) {
 		want := message.Message{Kind: message.Prose, Prose: text, Notes: want.Notes}
 		if diff := cmp.Diff(want, message.Read(text)); diff != "" {
 			t.Errorf("Read(%q) (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+// TestForeignCellAdvice is VAL-04: a cell that does not run says what does.
+func TestForeignCellAdvice(t *testing.T) {
+	tests := []struct{ text, want string }{
+		{"%%writefile a.py\nx = 1", `a %%writefile block was not run: only Python runs here; use open("name", "w").write(...)`},
+		{"%%sh\nls", "a %%sh block was not run: only Python runs here; use subprocess.run(command, shell=True)"},
+		{"%%html\n<p>", "a %%html block was not run: only Python runs here"},
+	}
+	for _, tt := range tests {
+		want := message.Message{Kind: message.Prose, Prose: tt.text, Notes: []string{tt.want}}
+		if diff := cmp.Diff(want, message.Read(tt.text)); diff != "" {
+			t.Errorf("Read(%q) (-want +got):\n%s", tt.text, diff)
 		}
 	}
 }

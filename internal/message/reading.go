@@ -3,7 +3,6 @@ package message
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -20,16 +19,17 @@ type reading struct {
 	prompts        bool   // a transcript's prompts were taken out
 	notebook       bool   // a line of notebooks was taken out
 	foreign        bool   // a block is a cell of another language
-	refused        bool   // code says what cannot be run
+	refusal        string // not "": code has a line that cannot run, and why
 }
 
 // candidate returns the reading as a candidate.
 func (r reading) candidate(mustAct, runAnyway bool) Candidate {
-	quiet := r.notebook || r.refused // "!pip install x" alone is all right
+	quiet := r.notebook || r.refusal != "" // "!pip install x" alone is all right
 	return Candidate{
 		Code:      r.code,
 		MustAct:   mustAct && !quiet,
-		RunAnyway: runAnyway || r.refused,
+		RunAnyway: runAnyway || r.refusal != "",
+		Refusal:   r.refusal,
 		Note:      r.repair,
 	}
 }
@@ -38,11 +38,9 @@ func (r reading) candidate(mustAct, runAnyway bool) Candidate {
 // notebook lines out of each. help is whether "name?" is a notebook line.
 func assemble(blocks []string, help bool) reading {
 	var (
-		r       reading
-		code    strings.Builder
-		line    = 0 // lines of the blocks before
-		refusal string
-		at      int
+		r    reading
+		code strings.Builder
+		line = 0 // lines of the blocks before
 	)
 	for _, b := range blocks {
 		text := dedent(b)
@@ -59,8 +57,8 @@ func assemble(blocks []string, help bool) reading {
 		r.requirements = append(r.requirements, c.requirements...)
 		r.notes = append(r.notes, c.notes...)
 		r.notebook = r.notebook || c.touched
-		if c.refused > 0 && refusal == "" {
-			refusal, at = c.refusal, line+c.refused
+		if c.refused > 0 && r.refusal == "" {
+			r.refusal = fmt.Sprintf("line %d: %s", line+c.refused, c.refusal)
 		}
 		if code.Len() > 0 && !strings.HasSuffix(code.String(), "\n") {
 			code.WriteByte('\n')
@@ -73,10 +71,8 @@ func assemble(blocks []string, help bool) reading {
 	r.requirements = append(r.requirements, header.requirements...)
 	r.requiresPython = header.requiresPython
 	r.notes = append(r.notes, header.notes...)
-	if refusal != "" {
-		r.refused, r.requirements = true, nil
-		r.code = strings.Repeat("\n", at-1) + "raise SyntaxError(" +
-			strconv.QuoteToASCII(fmt.Sprintf("line %d: %s", at, refusal)) + ")\n"
+	if r.refusal != "" {
+		r.requirements = nil
 	}
 	return r
 }
@@ -92,10 +88,16 @@ func lineCount(code string) int {
 
 // notRun is the note on a block of another language.
 func notRun(language string) string {
-	if language == "%%writefile" {
-		return `a %%writefile block was not run: write the file with open(name, "w")`
+	advice := ""
+	if name, cell := strings.CutPrefix(language, "%%"); cell {
+		if advice = magicAdvice(name); advice == anyMagic {
+			advice = ""
+		}
 	}
-	return fmt.Sprintf("a %s block was not run: only Python runs here", language)
+	if advice != "" {
+		advice = "; " + advice
+	}
+	return fmt.Sprintf("a %s block was not run: only Python runs here%s", language, advice)
 }
 
 // readingsOf returns the ways to read blocks as one program: as they are, with
