@@ -4,12 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
-	"mime"
+	"log/slog"
 	"net/http"
-	"strings"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -18,22 +15,67 @@ import (
 const (
 	versionHeader = "Mcp-Protocol-Version"
 	sessionHeader = "Mcp-Session-Id"
+	methodHeader  = "Mcp-Method"
+	nameHeader    = "Mcp-Name"
 )
 
-// An endpoint is the URL of the server: the guards, and behind them one SDK
-// handler for each era of the protocol.
-type endpoint struct {
-	server *Server
-	guard  guard
-	alone  http.Handler // from modernEra on: each request stands alone
-	legacy http.Handler // before: requests belong to sessions
+// EndpointOptions say what an Endpoint serves. Server is required; the zero value of
+// every other field is usable.
+type EndpointOptions struct {
+	// Server answers the messages. It belongs to one Endpoint only, which adds a
+	// middleware to it.
+	Server *mcp.Server
+	// Offered reports whether messages with a method are taken; nil takes all of them.
+	Offered func(method string) bool
+	// Ending is called before a session ends because its client wants so. It cancels
+	// what runs there, which the end waits for. nil means that nothing lasts.
+	Ending func(*mcp.ServerSession)
+
+	// AllowedHosts, AllowedOrigins and MaxSessions are those of [Options].
+	AllowedHosts   []string
+	AllowedOrigins []string
+	MaxSessions    int
+
+	Log *slog.Logger // nil means no log
 }
 
-func newEndpoint(s *Server, o Options) *endpoint {
-	same := func(*http.Request) *mcp.Server { return s.mcp }
-	return &endpoint{
-		server: s,
-		guard:  newGuard(o.AllowedHosts, o.AllowedOrigins),
+// An Endpoint is the URL of a server: the guards, and behind them one SDK handler for
+// each era of the protocol. It is safe for concurrent use. Sessions and streams that are
+// open end with the sessions of its mcp.Server; a [Server] does that to its own Endpoint.
+type Endpoint struct {
+	offered  func(method string) bool
+	ending   func(*mcp.ServerSession)
+	log      *slog.Logger
+	guard    guard
+	sessions *sessionTable
+	flights  *flightCount
+	alone    http.Handler // from modernEra on: each request stands alone
+	legacy   http.Handler // before: requests belong to sessions
+}
+
+// NewEndpoint returns an Endpoint that is ready to serve. It panics if o.Server is nil.
+func NewEndpoint(o EndpointOptions) *Endpoint {
+	if o.Server == nil {
+		panic("mcpserver: EndpointOptions.Server is nil")
+	}
+	if o.Offered == nil {
+		o.Offered = func(string) bool { return true }
+	}
+	if o.Ending == nil {
+		o.Ending = func(*mcp.ServerSession) {}
+	}
+	if o.MaxSessions <= 0 {
+		o.MaxSessions = DefaultMaxSessions
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	same := func(*http.Request) *mcp.Server { return o.Server }
+	e := &Endpoint{
+		offered: o.Offered, ending: o.Ending, log: o.Log,
+		guard:    newGuard(o.AllowedHosts, o.AllowedOrigins),
+		sessions: newSessionTable(o.MaxSessions),
+		flights:  new(flightCount),
 		alone: mcp.NewStreamableHTTPHandler(same, &mcp.StreamableHTTPOptions{
 			Stateless:                    true,
 			PropagateRequestCancellation: true,
@@ -46,12 +88,24 @@ func newEndpoint(s *Server, o Options) *endpoint {
 			MaxRequestBodyBytes:        -1,
 		}),
 	}
+	o.Server.AddReceivingMiddleware(e.register)
+	return e
+}
+
+// register puts every session that begins into the table.
+func (e *Endpoint) register(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		if r, ok := req.(*mcp.ServerRequest[*mcp.InitializeParams]); ok {
+			e.sessions.opened(r.Session)
+		}
+		return next(ctx, method, req)
+	}
 }
 
 // ServeHTTP implements [http.Handler].
-func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path != "/mcp" && r.URL.Path != "/mcp/" {
-		http.NotFound(w, r)
+		http.Error(w, "not found: the MCP endpoint is /mcp", http.StatusNotFound)
 		return
 	}
 	h := w.Header()
@@ -82,7 +136,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // get opens the stream of a session. Without a session there is none to open, and
 // clients that look for one must see exactly 405, or they try again and again.
-func (e *endpoint) get(w http.ResponseWriter, r *http.Request) {
+func (e *Endpoint) get(w http.ResponseWriter, r *http.Request) {
 	id := r.Header.Get(sessionHeader)
 	if modern(r.Header.Get(versionHeader)) || id == "" {
 		w.Header().Set("Allow", "POST, OPTIONS")
@@ -90,7 +144,7 @@ func (e *endpoint) get(w http.ResponseWriter, r *http.Request) {
 			invalidRequest("this is an MCP endpoint: add its URL to an MCP client, which sends messages with POST"))
 		return
 	}
-	if _, leave := e.server.sessions.enter(id); leave != nil {
+	if _, leave := e.sessions.enter(id); leave != nil {
 		defer leave()
 	} else {
 		noSession(w)
@@ -103,22 +157,22 @@ func (e *endpoint) get(w http.ResponseWriter, r *http.Request) {
 }
 
 // remove ends a session and what runs in it.
-func (e *endpoint) remove(w http.ResponseWriter, r *http.Request) {
+func (e *Endpoint) remove(w http.ResponseWriter, r *http.Request) {
 	id := r.Header.Get(sessionHeader)
 	if modern(r.Header.Get(versionHeader)) || id == "" {
 		w.Header().Set("Allow", "POST, OPTIONS")
 		refuse(w, http.StatusMethodNotAllowed, nil, invalidRequest("DELETE ends a session: send its id in the header "+sessionHeader))
 		return
 	}
-	session, leave := e.server.sessions.enter(id)
+	session, leave := e.sessions.enter(id)
 	if leave == nil {
 		noSession(w)
 		return
 	}
 	defer leave()
-	e.server.calls.cancelSession(session, errSessionEnded)
+	e.ending(session)
 	e.legacy.ServeHTTP(w, r)
-	e.server.sessions.ended(id) // before the client hears of it
+	e.sessions.ended(id) // before the client hears of it
 }
 
 // noSession answers a request for a session that does not exist. The status makes
@@ -128,7 +182,7 @@ func noSession(w http.ResponseWriter) {
 }
 
 // post takes messages.
-func (e *endpoint) post(w http.ResponseWriter, r *http.Request) {
+func (e *Endpoint) post(w http.ResponseWriter, r *http.Request) {
 	if !jsonBody(w, r) {
 		return
 	}
@@ -141,12 +195,18 @@ func (e *endpoint) post(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, bad.id, bad.Error)
 		return
 	}
-	if !e.server.flights.begin() {
+	for _, m := range messages {
+		if mismatch := versionMismatch(r.Header, m); mismatch != nil {
+			refuse(w, http.StatusBadRequest, m.id, mismatch)
+			return
+		}
+	}
+	if !e.flights.begin() {
 		w.Header().Set("Retry-After", "5")
 		refuse(w, http.StatusServiceUnavailable, nil, invalidRequest("the server is stopping; try again in a moment"))
 		return
 	}
-	defer e.server.flights.end()
+	defer e.flights.end()
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	form := acceptedForm(r.Header.Values("Accept"))
 	r.Header.Set("Accept", "application/json, text/event-stream")
@@ -161,8 +221,16 @@ func (e *endpoint) post(w http.ResponseWriter, r *http.Request) {
 }
 
 // postAlone serves messages of the era without sessions. That era has no batches.
-func (e *endpoint) postAlone(w http.ResponseWriter, r *http.Request, messages []envelope, form answerForm) {
-	if notTaken(w, messages, http.StatusNotFound) {
+func (e *Endpoint) postAlone(w http.ResponseWriter, r *http.Request, messages []envelope, form answerForm) {
+	if e.notTaken(w, messages, http.StatusNotFound) {
+		return
+	}
+	mismatch := plainHeaders(r.Header)
+	if mismatch == nil {
+		mismatch = taskRefusal(r.Header, messages[0])
+	}
+	if mismatch != nil {
+		refuse(w, http.StatusBadRequest, messages[0].id, mismatch)
 		return
 	}
 	a := newAnswer(w, form)
@@ -173,10 +241,10 @@ func (e *endpoint) postAlone(w http.ResponseWriter, r *http.Request, messages []
 // notTaken answers a message with a method that is not offered, with the status
 // that the era wants for it, and reports whether it was one. Notifications of
 // that kind are ignored.
-func notTaken(w http.ResponseWriter, messages []envelope, status int) bool {
+func (e *Endpoint) notTaken(w http.ResponseWriter, messages []envelope, status int) bool {
 	m := messages[0]
 	switch {
-	case len(messages) > 1, m.method == "", offered(m.method):
+	case len(messages) > 1, m.method == "", e.offered(m.method):
 		return false
 	case m.call():
 		refuse(w, status, m.id, notOffered(m.method))
@@ -187,7 +255,7 @@ func notTaken(w http.ResponseWriter, messages []envelope, status int) bool {
 }
 
 // postLegacy serves messages of the era with sessions.
-func (e *endpoint) postLegacy(w http.ResponseWriter, r *http.Request, messages []envelope, form answerForm) {
+func (e *Endpoint) postLegacy(w http.ResponseWriter, r *http.Request, messages []envelope, form answerForm) {
 	first := messages[0]
 	id := r.Header.Get(sessionHeader)
 	switch {
@@ -199,13 +267,13 @@ func (e *endpoint) postLegacy(w http.ResponseWriter, r *http.Request, messages [
 			"no session: send initialize first and its "+sessionHeader+" with each message, or speak revision "+modernEra))
 		return
 	}
-	_, leave := e.server.sessions.enter(id)
+	_, leave := e.sessions.enter(id)
 	if leave == nil {
 		noSession(w)
 		return
 	}
 	defer leave()
-	if notTaken(w, messages, http.StatusOK) {
+	if e.notTaken(w, messages, http.StatusOK) {
 		return
 	}
 	a := newAnswer(w, form)
@@ -217,17 +285,17 @@ func (e *endpoint) postLegacy(w http.ResponseWriter, r *http.Request, messages [
 }
 
 // initialize begins a session.
-func (e *endpoint) initialize(w http.ResponseWriter, r *http.Request, messages []envelope, form answerForm) {
+func (e *Endpoint) initialize(w http.ResponseWriter, r *http.Request, messages []envelope, form answerForm) {
 	if len(messages) > 1 {
 		refuse(w, http.StatusBadRequest, messages[0].id, invalidRequest("initialize must not be part of a batch"))
 		return
 	}
-	if !e.server.sessions.reserve() {
+	if !e.sessions.reserve() {
 		w.Header().Set("Retry-After", "30")
 		refuse(w, http.StatusServiceUnavailable, nil, invalidRequest("too many sessions are open; try again later"))
 		return
 	}
-	defer e.server.sessions.release()
+	defer e.sessions.release()
 	// A client that begins anew may still send the id of a session that is gone.
 	r.Header.Del(sessionHeader)
 	a := newAnswer(w, form)
@@ -238,7 +306,7 @@ func (e *endpoint) initialize(w http.ResponseWriter, r *http.Request, messages [
 // abandon cancels the calls of a request whose client is gone. The SDK leaves them
 // running in this era, so that the client could resume the stream, but streams
 // cannot be resumed here. Calls that have been answered are not affected.
-func (e *endpoint) abandon(r *http.Request, messages []envelope) {
+func (e *Endpoint) abandon(r *http.Request, messages []envelope) {
 	ctx := context.WithoutCancel(r.Context())
 	for _, m := range messages {
 		if !m.call() {
@@ -248,7 +316,7 @@ func (e *endpoint) abandon(r *http.Request, messages []envelope) {
 		body = append(body, "}}"...)
 		cancel, err := http.NewRequestWithContext(ctx, http.MethodPost, r.URL.String(), bytes.NewReader(body))
 		if err != nil {
-			e.server.log.ErrorContext(ctx, "cancel an abandoned call", "error", err)
+			e.log.ErrorContext(ctx, "cancel an abandoned call", "error", err)
 			continue
 		}
 		cancel.Header, cancel.Host = r.Header, r.Host
@@ -262,59 +330,6 @@ type discard struct{}
 func (discard) Header() http.Header         { return http.Header{} }
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 func (discard) WriteHeader(int)             {}
-
-// jsonBody reports whether the body is said to be JSON. Pages of other origins
-// cannot say that without asking first. If it reports false, it has answered.
-func jsonBody(w http.ResponseWriter, r *http.Request) bool {
-	kind, encoding := r.Header.Get("Content-Type"), r.Header.Get("Content-Encoding")
-	if kind != "application/json" {
-		if media, _, err := mime.ParseMediaType(kind); err != nil || media != "application/json" {
-			refuse(w, http.StatusUnsupportedMediaType, nil, invalidRequest("Content-Type must be application/json"))
-			return false
-		}
-		r.Header.Set("Content-Type", "application/json")
-	}
-	if encoding != "" && !strings.EqualFold(encoding, "identity") {
-		refuse(w, http.StatusUnsupportedMediaType, nil, invalidRequest("the body must not be compressed"))
-		return false
-	}
-	return true
-}
-
-const (
-	// trustedLength is how much memory a Content-Length alone may claim.
-	trustedLength = 64 << 10
-
-	// readTimeout is how long a client may take to send a message.
-	readTimeout = 2 * time.Minute
-)
-
-// readBody reads at most maxMessageBytes. If it reports false, it has answered.
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
-	tooLarge := func() ([]byte, bool) {
-		w.Header().Set("Connection", "close") // the rest of the body is not read
-		refuse(w, http.StatusRequestEntityTooLarge, nil, invalidRequest("the body is larger than 4 MiB, the largest message that is taken"))
-		return nil, false
-	}
-	if r.ContentLength > maxMessageBytes {
-		return tooLarge()
-	}
-	control := http.NewResponseController(w)
-	// A connection without deadlines, as in tests, does not block for long either.
-	_ = control.SetReadDeadline(time.Now().Add(readTimeout))
-	var b bytes.Buffer
-	b.Grow(int(min(max(r.ContentLength, 0), trustedLength)) + bytes.MinRead)
-	if _, err := b.ReadFrom(http.MaxBytesReader(w, r.Body, maxMessageBytes)); err != nil {
-		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-			return tooLarge()
-		}
-		refuse(w, http.StatusBadRequest, nil, invalidRequest("the body ended early"))
-		return nil, false
-	}
-	// From here on a read only waits for the client to go away.
-	_ = control.SetReadDeadline(time.Time{})
-	return b.Bytes(), true
-}
 
 // refuse answers a request with an error of the protocol.
 func refuse(w http.ResponseWriter, status int, id json.RawMessage, e *jsonrpc.Error) {

@@ -27,10 +27,22 @@ func newGuard(hosts, origins []string) guard {
 	return g
 }
 
-// hostAllowed reports whether host, a Host header, is a name of this server.
-func (g guard) hostAllowed(host string) bool {
-	name := hostname(host)
-	return name != "" && (g.hosts[name] || loopback(name))
+// hostAllowed reports whether the Host header of r is a name of this server: one that
+// the operator gave, one of loopback, or the address at which the request came in. What a
+// page of an attacker's name sends has that name here, whatever that points to.
+func (g guard) hostAllowed(r *http.Request) bool {
+	name := hostname(r.Host)
+	return name != "" && (g.hosts[name] || loopback(name) || isAddress(r.Context().Value(http.LocalAddrContextKey), name))
+}
+
+// isAddress reports whether name is the IP address of local, which is a net.Addr or nil.
+func isAddress(local any, name string) bool {
+	a, ok := local.(*net.TCPAddr)
+	if !ok {
+		return false
+	}
+	named, err := netip.ParseAddr(name)
+	return err == nil && named.Unmap() == a.AddrPort().Addr().Unmap().WithZone("")
 }
 
 // originAllowed reports whether a page of origin may call. host is the Host
@@ -67,7 +79,7 @@ func loopback(name string) bool {
 // What pages may send and read. Nothing here depends on cookies.
 const (
 	corsMethods = "GET, POST, DELETE, OPTIONS"
-	corsHeaders = "Authorization, Content-Type, Accept, Last-Event-ID, Mcp-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name"
+	corsHeaders = "Authorization, Content-Type, Accept, Last-Event-ID, Mcp-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name, Traceparent, Tracestate"
 	corsExposed = "Mcp-Session-Id, Mcp-Protocol-Version, WWW-Authenticate, Retry-After"
 	corsMaxAge  = "7200"
 )
@@ -75,8 +87,8 @@ const (
 // admit checks where a request comes from and sets the headers that let a
 // browser's page read the answer. If it reports false, it has answered.
 func (g guard) admit(w http.ResponseWriter, r *http.Request) bool {
-	if !g.hostAllowed(r.Host) {
-		refuse(w, http.StatusForbidden, nil, invalidRequest("this Host is not served here; the operator can allow it"))
+	if !g.hostAllowed(r) {
+		refuse(w, http.StatusForbidden, nil, invalidRequest("this Host is not served here; the operator can allow it with --allow-host"))
 		return false
 	}
 	origin := r.Header.Get("Origin")
@@ -86,7 +98,7 @@ func (g guard) admit(w http.ResponseWriter, r *http.Request) bool {
 	h := w.Header()
 	h.Add("Vary", "Origin")
 	if len(r.Header["Origin"]) > 1 || !g.originAllowed(origin, r.Host) {
-		refuse(w, http.StatusForbidden, nil, invalidRequest("pages of this Origin may not call; the operator can allow it"))
+		refuse(w, http.StatusForbidden, nil, invalidRequest("pages of this Origin may not call"))
 		return false
 	}
 	h.Set("Access-Control-Allow-Origin", origin)
