@@ -21,20 +21,57 @@ func (s *Server) callChat(ctx context.Context, req *mcp.CallToolRequest) (*mcp.C
 	ctx, end := s.calls.begin(ctx, req.Session)
 	defer end()
 	r := chat.Request{Owner: ownerOf(req), ChatID: args.chatID, Message: args.message}
-	stopProgress := func() {}
-	if token, ok := progressToken(req); ok {
+	if modern(req.ProtocolVersion()) {
+		if req.Params.RequestState != "" || takesForms(req) {
+			return s.converse(ctx, req, r)
+		}
+	} else {
+		r.Ask = s.elicit(req)
+	}
+	stopProgress := s.follow(ctx, req, &r)
+	reply, err := s.turn(ctx, r, stopProgress)
+	return s.answered(ctx, req, reply, err)
+}
+
+// answered puts what has become of a turn into the form of the protocol.
+func (s *Server) answered(ctx context.Context, req *mcp.CallToolRequest, reply *chat.Reply, err error) (*mcp.CallToolResult, error) {
+	if kind, _ := fault.Shown(err); err != nil && kind == fault.Busy {
+		s.tasks.notRun(req)
+	}
+	// A turn that was cancelled still has a reply, which is nobody's any more.
+	if err != nil || context.Cause(ctx) != nil {
+		return s.failedCall(ctx, err)
+	}
+	return s.result(ctx, reply), nil
+}
+
+// follow makes the progress of a turn known: by notifications to a caller that asks for
+// them, and as the message of the task that the call may become. The function that it
+// returns ends the notifications.
+func (s *Server) follow(ctx context.Context, req *mcp.CallToolRequest, r *chat.Request) (stop func()) {
+	stop = func() {}
+	report := func(chat.Progress) {}
+	token, wanted := progressToken(req)
+	if wanted {
 		p := newProgress(func(message string, step float64) error {
 			return req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
 				ProgressToken: token, Message: message, Progress: step,
 			})
 		})
-		r.Progress, stopProgress = p.report, p.stop
+		report, stop = p.report, p.stop
 	}
-	reply, err := s.turn(ctx, r, stopProgress)
-	if err != nil || errors.Is(context.Cause(ctx), errStopping) {
-		return s.failedCall(ctx, err)
+	run := s.tasks.of(req)
+	switch {
+	case run != nil:
+		run.whenDetached(stop)
+		r.Progress = func(p chat.Progress) {
+			report(p)
+			run.task.Note(progressNote(p))
+		}
+	case wanted:
+		r.Progress = report
 	}
-	return s.result(ctx, reply), nil
+	return stop
 }
 
 // turn runs one turn and stops its progress also when the Chatter panics.

@@ -14,31 +14,42 @@ const (
 	// the beginning of a call and its first one: a call that is quicker sends none.
 	progressEvery = 100 * time.Millisecond
 
+	// progressPulse is the longest time between two notifications: clients that wait
+	// longer while there is progress, and for a minute without any, wait for code that
+	// prints nothing (see docs/clients.md).
+	progressPulse = 15 * time.Second
+
 	maxNoteBytes     = 4 << 10   // of output in one notification
 	maxProgressBytes = 256 << 10 // of output in all notifications of a call
 	maxNotes         = 2000      // notifications of a call
+	maxNoteLine      = 256       // of a line of output in the message of a task
 )
 
 // A progress passes what a turn reports on to the caller, slowed down and cut
 // to what the caller can take. Turn never waits for the caller's network:
 // report only collects, and a timer's goroutine sends.
 type progress struct {
-	send func(message string, step float64) error
+	send  func(message string, step float64) error
+	began time.Time
 
 	mu      sync.Mutex
-	step    string          // the last step reported, "" once it has been sent
+	doing   string          // the last step reported
+	step    string          // the same, "" once it has been sent
 	output  strings.Builder // not yet sent, at most maxNoteBytes
 	omitted int             // bytes of output that did not fit
 	sent    int             // bytes of output sent
 	notes   int             // notifications sent
-	armed   bool            // the timer runs, or its function does
+	last    time.Time       // when the last one was
+	armed   bool            // something is to be sent, or is being sent
+	busy    bool            // it is being sent
 	stopped bool
 	timer   *time.Timer
 	sending sync.WaitGroup // the timer's function while it runs
 }
 
 func newProgress(send func(message string, step float64) error) *progress {
-	return &progress{send: send}
+	now := time.Now()
+	return &progress{send: send, began: now, last: now}
 }
 
 // report takes in what a turn does. It does not block.
@@ -49,7 +60,7 @@ func (p *progress) report(r chat.Progress) {
 		return
 	}
 	if r.Stdout == "" && r.Stderr == "" {
-		p.step = r.Step
+		p.step, p.doing = r.Step, r.Step
 	}
 	p.collect(r.Stdout)
 	p.collect(r.Stderr)
@@ -67,7 +78,7 @@ func (p *progress) collect(s string) {
 	p.omitted += len(s) - len(kept)
 }
 
-// arm starts the timer unless it runs. The caller holds p.mu.
+// arm sees to it that the timer soon ends. The caller holds p.mu.
 func (p *progress) arm() {
 	if p.armed {
 		return
@@ -90,13 +101,15 @@ func (p *progress) tick() {
 	err := p.send(message, float64(step))
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.armed = false
-	if err != nil {
+	p.armed, p.busy = false, false
+	switch {
+	case err != nil:
 		p.stopped = true // the caller is gone; the call itself learns it by its context
-		return
-	}
-	if !p.stopped && (p.step != "" || p.output.Len() > 0) {
+	case p.stopped:
+	case p.step != "" || p.output.Len() > 0:
 		p.arm()
+	default:
+		p.timer.Reset(progressPulse)
 	}
 }
 
@@ -105,6 +118,26 @@ func (p *progress) tick() {
 func (p *progress) next() (message string, step int, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.stopped || p.busy {
+		return "", 0, false
+	}
+	message = p.collected()
+	if message == "" {
+		if rest := progressPulse - time.Since(p.last); rest > 0 {
+			p.armed = false
+			p.timer.Reset(rest)
+			return "", 0, false
+		}
+		message = fmt.Sprintf("%s, %d s", p.doing, int(time.Since(p.began).Seconds()))
+	}
+	p.armed, p.busy, p.last = true, true, time.Now()
+	p.notes++
+	p.sending.Add(1)
+	return message, p.notes, true
+}
+
+// collected takes what is to be sent, "" if that is nothing. The caller holds p.mu.
+func (p *progress) collected() (message string) {
 	message = p.step
 	if p.output.Len() > 0 {
 		message = visible(p.output.String())
@@ -113,15 +146,11 @@ func (p *progress) next() (message string, step int, ok bool) {
 			message += fmt.Sprintf("\n… %d bytes left out", p.omitted)
 		}
 	}
-	if p.stopped || message == "" || p.notes >= maxNotes {
-		p.armed = false
-		return "", 0, false
+	if message != "" {
+		p.step, p.omitted = "", 0
+		p.output.Reset()
 	}
-	p.step, p.omitted = "", 0
-	p.output.Reset()
-	p.notes++
-	p.sending.Add(1)
-	return message, p.notes, true
+	return message
 }
 
 // stop ends the notifications. When it returns, none is being sent.
@@ -133,4 +162,20 @@ func (p *progress) stop() {
 	}
 	p.mu.Unlock()
 	p.sending.Wait()
+}
+
+// progressNote says in a line what a turn does: its last line of output, or its step.
+func progressNote(p chat.Progress) string {
+	for _, output := range []string{p.Stderr, p.Stdout} {
+		output = strings.TrimSpace(output)
+		line := output[strings.LastIndexByte(output, '\n')+1:]
+		if line == "" {
+			continue
+		}
+		if len(line) > maxNoteLine {
+			line = strings.ToValidUTF8(line[:maxNoteLine], "") + "…"
+		}
+		return visible(line)
+	}
+	return p.Step
 }

@@ -32,6 +32,8 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	if err != nil {
 		return err
 	}
+	// Runs that do not end with their requests end with the client.
+	defer s.calls.cancelSession(session, errSessionEnded)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -107,24 +109,13 @@ func (c pipeConnection) Write(ctx context.Context, m jsonrpc.Message) error {
 	}
 	defer c.pipe.answering.end()
 	if r.Error != nil {
-		e, ok := errors.AsType[*jsonrpc.Error](r.Error)
-		if !ok || e.Message != r.Error.Error() {
-			e = &jsonrpc.Error{Code: codeOf(e), Message: r.Error.Error()}
-		}
-		shown := shownError(e)
+		shown := wireError(r.Error)
 		if shown == nil {
 			return nil
 		}
 		r.Error = shown
 	}
 	return c.Connection.Write(ctx, m)
-}
-
-func codeOf(e *jsonrpc.Error) int64 {
-	if e == nil {
-		return 0
-	}
-	return e.Code
 }
 
 // pipeInput is what the SDK reads.
@@ -161,6 +152,12 @@ func (p pipeInput) accept(line []byte, tooLong bool) error {
 		return p.writeLine(encodeError(bad.id, bad.Error))
 	}
 	for _, m := range messages {
+		if refused := listenRefusal(m); refused != nil && m.call() {
+			if err := p.writeLine(encodeError(m.id, refused)); err != nil {
+				return err
+			}
+			continue
+		}
 		if m.call() {
 			p.answering.join()
 		}

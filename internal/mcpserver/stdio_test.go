@@ -97,21 +97,48 @@ func stdioCall(id int, message string) string {
 	return strings.Replace(callBody(legacy, message), `"id":1`, fmt.Sprintf(`"id":%d`, id), 1)
 }
 
+// TestStdioCancel: a call that is cancelled ends and is not answered, in either era; the
+// server goes on.
 func TestStdioCancel(t *testing.T) {
-	t.Run("MCP-17", func(t *testing.T) {
-		g := newGatedChat()
-		c := startStdio(t, g)
-		c.open()
-		c.send(stdioCall(7, "wait"))
-		<-g.began
-		c.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`)
-		if err := <-g.ended; err == nil {
-			t.Error("the turn was not cancelled")
-		}
-		c.send(stdioCall(8, "now"))
-		c.expect(`"id":8,"result"`) // and not an answer to 7
-		c.close()
-	})
+	for _, version := range eras {
+		t.Run("MCP-17 "+version, func(t *testing.T) {
+			g := newGatedChat()
+			c := startStdio(t, g)
+			call := func(id int, message string) string {
+				return strings.Replace(callBody(version, message), `"id":1`, fmt.Sprintf(`"id":%d`, id), 1)
+			}
+			if version == legacy {
+				c.open()
+			}
+			c.send(call(7, "wait"))
+			<-g.began
+			c.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`)
+			if err := <-g.ended; err == nil {
+				t.Error("the turn was not cancelled")
+			}
+			c.send(call(8, "now"))
+			c.expect(`"id":8,"result"`) // and not an answer to 7
+			c.close()
+		})
+	}
+}
+
+// TestStdioTask: a client over pipes takes tasks too, which end with it.
+func TestStdioTask(t *testing.T) {
+	g := newGatedChat()
+	c := startStdio(t, g)
+	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{` + takesTasks + `,"runpython/taskAfterMs":0},` + say1("wait") + `}}`)
+	<-g.began
+	var handle taskAnswer
+	if err := json.Unmarshal([]byte(c.receive()), &handle); err != nil || handle.Result == nil || handle.Result.ResultType != "task" {
+		t.Fatalf("the call got %+v, %v; want a handle", handle.Result, err)
+	}
+	c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"tasks/get","params":{"_meta":{%s},"taskId":%q}}`, takesTasks, handle.Result.TaskID))
+	c.expect(`"status":"working"`)
+	c.close()
+	if err := <-g.ended; err == nil {
+		t.Error("the turn goes on without its client")
+	}
 }
 
 func TestStdioAnswersDuringCall(t *testing.T) {

@@ -33,6 +33,7 @@ type client struct {
 	parts  []string
 	body   bytes.Buffer
 	block  chan struct{} // if not nil, Write waits for it
+	hangs  chan struct{} // takes one when Write begins to wait
 }
 
 func newClient() *client { return &client{header: make(http.Header), began: time.Now()} }
@@ -43,6 +44,10 @@ func (c *client) WriteHeader(status int) { c.status = status }
 
 func (c *client) Write(p []byte) (int, error) {
 	if c.block != nil {
+		select {
+		case c.hangs <- struct{}{}:
+		default:
+		}
 		<-c.block
 	}
 	c.mu.Lock()
@@ -159,6 +164,43 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// TestProgressOfSilentCode: a client that waits as long as there is progress waits for
+// code that prints nothing, and for code that has printed more than is passed on.
+func TestProgressOfSilentCode(t *testing.T) {
+	for _, version := range eras {
+		t.Run(version, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newServer(t, mcpserver.Options{Chat: &fakeChat{turn: func(_ context.Context, r chat.Request) (*chat.Reply, error) {
+					r.Progress(chat.Progress{Step: "running"})
+					pause(50 * time.Second)
+					for range 500 {
+						r.Progress(chat.Progress{Step: "output", Stdout: strings.Repeat("x", 4<<10)})
+						pause(150 * time.Millisecond) // not as often as notifications may be
+					}
+					return &chat.Reply{ChatID: chatID, Text: "done"}, nil
+				}}})
+				c := newClient()
+				ask(s.Handler(), c, version, "*/*", callBody(version, "x"))
+				messages := events(t, c.body.Bytes())
+				var pulses []string
+				for i, m := range messages[:len(messages)-1] {
+					if !strings.Contains(m, fmt.Sprintf(`"progress":%d}`, i+1)) {
+						t.Fatalf("notification %d is %.300s", i, m)
+					}
+					if _, message, _ := strings.Cut(m, `"message":"`); strings.HasPrefix(message, "running") {
+						pulses = append(pulses, strings.Split(message, `"`)[0])
+					}
+				}
+				// What is passed on of the output is used up after ten seconds.
+				want := []string{"running", "running, 15 s", "running, 30 s", "running, 45 s", "running, 74 s", "running, 89 s", "running, 104 s", "running, 119 s"}
+				if diff := cmp.Diff(want, pulses); diff != "" {
+					t.Errorf("what was said while there was no output (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
 func checkProgress(t *testing.T, c *client) {
 	t.Helper()
 	messages := events(t, c.body.Bytes())
@@ -215,25 +257,45 @@ func TestNoProgressUnlessAsked(t *testing.T) {
 	}
 }
 
-// TestSlowReader: a client that does not read holds up nobody else.
+// TestSlowReader: a client that does not read holds up nobody else, nor its own other
+// calls.
 func TestSlowReader(t *testing.T) {
 	for _, version := range eras {
 		t.Run(version, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newServer(t, mcpserver.Options{Chat: &fakeChat{}})
-				slow := newClient()
-				slow.block = make(chan struct{})
-				var wg sync.WaitGroup
-				wg.Go(func() { ask(s.Handler(), slow, version, "*/*", callBody(version, "1+1")) })
-				synctest.Wait()
-				quick := newClient()
-				ask(s.Handler(), quick, version, "*/*", callBody(version, "1+1"))
-				if !strings.Contains(quick.body.String(), chatID) || slow.body.Len() > 0 {
-					t.Errorf("the quick client got %q, the slow one %q", quick.body.String(), slow.body.String())
+			gate := make(chan struct{})
+			s := newServer(t, mcpserver.Options{Chat: &fakeChat{turn: func(_ context.Context, r chat.Request) (*chat.Reply, error) {
+				if r.Message == "wait" {
+					r.Progress(chat.Progress{Step: "running"})
+					<-gate
 				}
-				close(slow.block)
-				wg.Wait()
-			})
+				return &chat.Reply{ChatID: chatID, Text: "done"}, nil
+			}}})
+			here := attach(s.Handler(), version)
+			call := func(from *rawClient, to *client, id int, message string) {
+				body := strings.Replace(callBody(version, message), `"id":1`, fmt.Sprintf(`"id":%d`, id), 1)
+				s.Handler().ServeHTTP(to, from.request(t.Context(), http.MethodPost, body))
+			}
+			slow := newClient()
+			slow.block, slow.hangs = make(chan struct{}), make(chan struct{}, 1)
+			var wg sync.WaitGroup
+			wg.Go(func() { call(here, slow, 1, "wait") })
+			<-slow.hangs
+			for name, from := range map[string]*rawClient{"same": here, "other": attach(s.Handler(), version)} {
+				quick := newClient()
+				call(from, quick, 2, "1+1")
+				if !strings.Contains(quick.body.String(), chatID) {
+					t.Errorf("the %s client got %q beside a slow reader", name, quick.body.String())
+				}
+			}
+			if slow.body.Len() > 0 {
+				t.Errorf("the slow client got %q", slow.body.String())
+			}
+			close(slow.block)
+			close(gate)
+			wg.Wait()
+			if !strings.Contains(slow.body.String(), chatID) {
+				t.Errorf("the slow client got %q in the end", slow.body.String())
+			}
 		})
 	}
 }
