@@ -55,7 +55,8 @@ func (s *Service) lookUp(ctx context.Context, owner, uri string) (store.File, er
 	case "results":
 		number, plain, _ := strings.Cut(name, "/")
 		n, err := strconv.Atoi(number)
-		if err != nil {
+		plain, malformed := url.PathUnescape(plain)
+		if err != nil || malformed != nil || strconv.Itoa(n) != number {
 			return store.File{}, store.ErrNotFound
 		}
 		return s.options.Store.Result(ctx, id, n, plain) //nolint:wrapcheck // as above
@@ -65,7 +66,7 @@ func (s *Service) lookUp(ctx context.Context, owner, uri string) (store.File, er
 
 // OpenFile returns the content that a File's URI names. The caller closes it.
 // An unknown URI and one of another owner are the same fault.NotFound.
-func (s *Service) OpenFile(ctx context.Context, owner, uri string) (File, io.ReadCloser, error) {
+func (s *Service) OpenFile(ctx context.Context, owner, uri string) (File, io.ReadSeekCloser, error) {
 	f, err := s.lookUp(ctx, owner, uri)
 	var body *os.File
 	if err == nil {
@@ -78,5 +79,8 @@ func (s *Service) OpenFile(ctx context.Context, owner, uri string) (File, io.Rea
 	if err != nil {
 		return File{}, nil, err
 	}
-	return File{Path: f.Path, URI: uri, MIMEType: f.MIMEType, Size: f.Size}, body, nil
+	return File{
+		Path: f.Path, URI: uri, MIMEType: f.MIMEType, Size: f.Size,
+		Result: strings.HasPrefix(uri[len(uriScheme)+idLength:], "/results/"),
+	}, body, nil
 }

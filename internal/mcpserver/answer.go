@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -181,6 +182,9 @@ func (a *answer) Write(p []byte) (int, error) {
 	return len(p), a.send(p)
 }
 
+// errNoStream tells the SDK that a request of the server's cannot reach the client.
+var errNoStream = errors.New("the client takes no events")
+
 // message sends one JSON-RPC message in the form of the answer. The caller holds
 // a.mu.
 func (a *answer) message(payload []byte) error {
@@ -191,12 +195,14 @@ func (a *answer) message(payload []byte) error {
 		}
 	}
 	switch {
+	case a.form.waits() && kind == request:
+		return errNoStream
 	case a.form.waits():
 		if kind != notification {
 			a.held = append(a.held, bytes.Clone(payload))
 		}
 		return nil
-	case a.form == answerAuto && !a.begun && kind != notification:
+	case a.form == answerAuto && !a.begun && kind >= response:
 		return a.sendJSON(payload)
 	case !a.begun:
 		a.begin(http.StatusOK, typeEvents, a.header)
@@ -326,7 +332,8 @@ func event(payload []byte) []byte {
 type kind int
 
 const (
-	notification kind = iota // or a request of the server
+	notification kind = iota
+	request           // of the server
 	response
 	failure // a response that carries an error
 )
@@ -348,7 +355,7 @@ func messageKind(payload []byte) kind {
 	case bytes.HasPrefix(rest, []byte(`,"result":`)):
 		return response
 	}
-	return notification
+	return request
 }
 
 // idLen is the length of the JSON string or number at the beginning of p.

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -64,6 +65,9 @@ func converse(t *testing.T, file string) {
 			updated.Files = append(updated.Files, part)
 		case "request":
 			got := talk.request(string(part.Data))
+			if inside := internals().FindString(got); inside != "" {
+				t.Errorf("answer to\n%stells of the inside: %q", part.Data, inside)
+			}
 			updated.Files = append(updated.Files, part, txtar.File{Name: "response", Data: []byte(got)})
 			if *update {
 				continue
@@ -84,6 +88,11 @@ func converse(t *testing.T, file string) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// internals matches what no answer may tell: how this program is made and where it runs.
+func internals() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)unmarshal|\.go:\d|runtime error|goroutine|jsonrpc2|\bmcp\.[A-Z]|go-sdk|/var/|/root/|/home/|of type \w+\.|Go (value|struct)`)
 }
 
 // conversationOptions reads the part "options" of a conversation, lines of name

@@ -47,9 +47,10 @@ func errCancelled() *jsonrpc.Error {
 // not know.
 func offered(method string) bool {
 	switch method {
-	case "initialize", "ping", "server/discover", "subscriptions/listen",
-		"tools/list", "tools/call",
+	case "initialize", "ping", "server/discover", methodListen,
+		"tools/list", methodCallTool,
 		"resources/list", "resources/templates/list", "resources/read",
+		methodGetTask, methodUpdateTask, methodCancelTask,
 		"notifications/initialized", "notifications/cancelled",
 		"notifications/progress", "notifications/roots/list_changed":
 		return true

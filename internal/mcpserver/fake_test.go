@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -28,6 +29,8 @@ const chatID = "abcdefghijklmnopqrstuvwxyz"
 // message says. Its zero value is ready.
 type fakeChat struct {
 	turn func(context.Context, chat.Request) (*chat.Reply, error) // instead of its own answer, if not nil
+
+	files []chat.ListedFile // that it lists
 
 	mu       sync.Mutex
 	requests []chat.Request
@@ -66,8 +69,25 @@ func (f *fakeChat) Turn(ctx context.Context, r chat.Request) (*chat.Reply, error
 	}, nil
 }
 
+// ListFiles implements mcpserver.Chatter: nobody has files but those of the test.
+func (f *fakeChat) ListFiles(_ context.Context, owner, cursor string, most int) ([]chat.ListedFile, bool, error) {
+	after := 0
+	if cursor != "" {
+		n, err := strconv.Atoi(cursor)
+		if err != nil {
+			return nil, false, fault.New(fault.Invalid, nil, "foreign cursor")
+		}
+		after = n
+	}
+	if owner != "" {
+		return nil, false, nil
+	}
+	rest := f.files[min(after, len(f.files)):]
+	return rest[:min(most, len(rest))], len(rest) > most, nil
+}
+
 // OpenFile implements mcpserver.Chatter. It knows some names in the chat chatID.
-func (f *fakeChat) OpenFile(_ context.Context, owner, uri string) (chat.File, io.ReadCloser, error) {
+func (f *fakeChat) OpenFile(_ context.Context, owner, uri string) (chat.File, io.ReadSeekCloser, error) {
 	notFound := fault.New(fault.NotFound, nil, "no such file")
 	path, ok := strings.CutPrefix(uri, "runpython://chats/"+chatID+"/")
 	if owner != "" || !ok {
@@ -88,17 +108,24 @@ func (f *fakeChat) OpenFile(_ context.Context, owner, uri string) (chat.File, io
 	case "files/large.bin":
 		data = make([]byte, 800<<10)
 	case "files/broken":
-		return file, io.NopCloser(io.MultiReader(strings.NewReader("x"), errReader{})), nil
+		file.Size = 1
+		return file, opened{errReader{}}, nil
 	default:
 		return chat.File{}, nil, notFound
 	}
 	file.Size = int64(len(data))
-	return file, io.NopCloser(bytes.NewReader(data)), nil
+	return file, opened{bytes.NewReader(data)}, nil
 }
+
+// opened is content that nothing needs to close.
+type opened struct{ io.ReadSeeker }
+
+func (opened) Close() error { return nil }
 
 type errReader struct{}
 
-func (errReader) Read([]byte) (int, error) { return 0, os.ErrPermission }
+func (errReader) Read([]byte) (int, error)       { return 0, os.ErrPermission }
+func (errReader) Seek(int64, int) (int64, error) { return 0, nil }
 
 // seen returns the requests so far.
 func (f *fakeChat) seen() []chat.Request {

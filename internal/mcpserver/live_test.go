@@ -86,7 +86,7 @@ func newGatedChat() *gatedChat {
 		select {
 		case <-ctx.Done():
 			g.ended <- ctx.Err()
-			return nil, ctx.Err()
+			return &chat.Reply{ChatID: chatID, IsError: true, Text: "stopped; variables are kept"}, nil
 		case <-g.gate:
 			g.ended <- nil
 			return &chat.Reply{ChatID: chatID, Text: "later"}, nil

@@ -5,7 +5,7 @@
 // [New] makes a [Server]. [Server.Handler] serves /mcp for both eras of the
 // protocol on one URL: revisions from 2026-07-28 on, where each request stands
 // alone, and the older ones, which have sessions. [Server.ServeStdio] serves one
-// client over pipes. [Server.Shutdown] ends both.
+// client over pipes. [Server.Shutdown] ends both. Calls that last become tasks, see [Tasks].
 //
 // # Trust
 //
@@ -37,6 +37,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"runpython/internal/about"
 	"runpython/internal/chat"
 )
 
@@ -49,7 +50,11 @@ type Chatter interface {
 	Turn(ctx context.Context, r chat.Request) (*chat.Reply, error)
 	// OpenFile returns the content that a file's URI names, which the caller
 	// closes. An unknown URI and one of another owner are the same fault.NotFound.
-	OpenFile(ctx context.Context, owner, uri string) (chat.File, io.ReadCloser, error)
+	OpenFile(ctx context.Context, owner, uri string) (chat.File, io.ReadSeekCloser, error)
+	// ListFiles returns files of the chats of owner, at most the given number, those
+	// that were saved last first, and whether there are more. cursor is "" or that of
+	// the last file of the page before; a foreign one is fault.Invalid.
+	ListFiles(ctx context.Context, owner, cursor string, most int) (files []chat.ListedFile, more bool, err error)
 }
 
 // Options say what a Server serves. Chat is required; the zero value of every
@@ -82,11 +87,12 @@ type Server struct {
 	chat     Chatter
 	log      *slog.Logger
 	mcp      *mcp.Server
-	sessions *sessionTable
 	calls    callTable
-	flights  flightCount
+	tasks    *Tasks
+	dialogs  dialogTable
 	pictures chan struct{} // a token for each picture that is being decoded
-	endpoint *endpoint
+	endpoint *Endpoint
+	flights  *flightCount // of the endpoint: what it takes, and what outlives it
 }
 
 // New returns a Server that is ready to serve. It panics if o.Chat is nil.
@@ -97,18 +103,15 @@ func New(o Options) *Server {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	if o.MaxSessions <= 0 {
-		o.MaxSessions = DefaultMaxSessions
-	}
 	s := &Server{
 		chat:     o.Chat,
 		log:      o.Log,
-		sessions: newSessionTable(o.MaxSessions),
 		pictures: make(chan struct{}, maxDecoding),
+		tasks:    NewTasks(TasksOptions{Owner: ownerOf, After: taskAfter, Log: o.Log}),
 	}
 	s.mcp = mcp.NewServer(&mcp.Implementation{
-		Name:    "runpython",
-		Title:   "Run Python",
+		Name:    about.Name,
+		Title:   about.Title,
 		Version: o.Version,
 	}, &mcp.ServerOptions{
 		Instructions: instructions(o),
@@ -117,15 +120,24 @@ func New(o Options) *Server {
 		Capabilities: &mcp.ServerCapabilities{
 			Tools:     &mcp.ToolCapabilities{},
 			Resources: &mcp.ResourceCapabilities{},
+			// An empty object: the extension has no settings.
+			Extensions: map[string]any{TasksExtension: map[string]any{}},
 		},
-		SetCacheable: setCacheable,
+		SetCacheable:              setCacheable,
+		SupportedProtocolVersions: about.ProtocolVersions(),
 	})
 	s.mcp.AddTool(toolDefinition(o), s.callChat)
 	for _, t := range resourceTemplates() {
-		s.mcp.AddResourceTemplate(t, s.readResource)
+		s.mcp.AddResourceTemplate(t, s.resource)
 	}
+	s.tasks.Attach(s.mcp)
 	s.mcp.AddReceivingMiddleware(s.receive)
-	s.endpoint = newEndpoint(s, o)
+	s.endpoint = NewEndpoint(EndpointOptions{
+		Server: s.mcp, Offered: offered,
+		Ending:       func(session *mcp.ServerSession) { s.calls.cancelSession(session, errSessionEnded) },
+		AllowedHosts: o.AllowedHosts, AllowedOrigins: o.AllowedOrigins, MaxSessions: o.MaxSessions, Log: o.Log,
+	})
+	s.flights = s.endpoint.flights
 	return s
 }
 
@@ -146,6 +158,7 @@ const stopGrace = 5 * time.Second
 func (s *Server) Shutdown(ctx context.Context) error {
 	var err error
 	s.flights.close()
+	s.dialogs.close()
 	if s.flights.wait(ctx) != nil {
 		s.calls.cancelAll(errStopping)
 		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
@@ -155,10 +168,11 @@ func (s *Server) Shutdown(ctx context.Context) error {
 			return errors.New("end the calls in flight: some did not return when they were cancelled")
 		}
 	}
+	s.tasks.Close()
 	for session := range s.mcp.Sessions() {
 		err = errors.Join(err, session.Close())
 	}
-	s.sessions.wait()
+	s.endpoint.sessions.wait()
 	return err
 }
 
@@ -174,12 +188,8 @@ func (s *Server) Close() error {
 // more than its own request.
 func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
-		defer func() {
-			if p := recover(); p != nil {
-				s.log.ErrorContext(ctx, "panic in an MCP request", "method", method, "panic", p, "stack", string(debug.Stack()))
-				res, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: shownInternal}
-			}
-		}()
+		ctx = traced(ctx, req)
+		defer recovered(ctx, s.log, method, &res, &err)
 		if !offered(method) {
 			return nil, notOffered(method)
 		}
@@ -188,14 +198,28 @@ func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 			if r.Params.Name != toolName {
 				return nil, unknownTool(r.Params.Name)
 			}
+			res, err := next(ctx, method, req)
+			if result, ok := res.(*mcp.CallToolResult); ok && err == nil {
+				res = asKnownTo(r.ProtocolVersion(), result)
+			}
+			return res, err
 		case *mcp.ReadResourceRequest:
 			// The SDK would look the handler up by compiling each template
 			// into a regular expression, under the lock that every call needs.
 			return s.readResource(ctx, r)
-		case *mcp.ServerRequest[*mcp.InitializeParams]:
-			s.sessions.opened(r.Session)
+		case *mcp.ListResourcesRequest:
+			// The SDK lists what was registered, the same for everybody.
+			return s.listResources(ctx, r)
 		}
 		return next(ctx, method, req)
+	}
+}
+
+// recovered, deferred, makes a panic the error of its request alone.
+func recovered(ctx context.Context, log *slog.Logger, method string, res *mcp.Result, err *error) {
+	if p := recover(); p != nil {
+		log.ErrorContext(ctx, "panic in an MCP request", "method", method, "panic", p, "stack", string(debug.Stack()))
+		*res, *err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: shownInternal}
 	}
 }
 

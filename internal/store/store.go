@@ -14,7 +14,9 @@
 package store
 
 import (
+	"cmp"
 	"errors"
+	"strings"
 	"time"
 )
 
@@ -28,6 +30,8 @@ type Chat struct {
 	Created time.Time
 	Used    time.Time // begin of the last turn
 	Turns   int
+	// Packages is what is installed in it, as package chat has written it; "" for nothing.
+	Packages string
 }
 
 // A File is what is known of a file in a chat's /work, or of a result of a turn.
@@ -36,7 +40,31 @@ type File struct {
 	Hash     string // names the content, "" when it was not fetched
 	Size     int64  // bytes
 	MIMEType string
-	Stamp    string // as the guest gave it; changes when the file does
+	Stamp    string    // as the guest gave it; changes when the file does
+	Saved    time.Time // when the content was kept; zero without content
+}
+
+// A Listed is a file in a list of all of an owner's.
+type Listed struct {
+	Chat string // its id
+	File File
+}
+
+// A Place is where a list of files goes on: after the file of this path and chat, which was
+// saved at this time, also if that one is gone by now.
+type Place struct {
+	Saved time.Time
+	Chat  string
+	Path  string
+}
+
+// Place returns that of f.
+func (f Listed) Place() Place { return Place{Saved: f.File.Saved, Chat: f.Chat, Path: f.File.Path} }
+
+// Compare orders places as lists have them: what was saved last comes first, of one time
+// by chat and path.
+func (p Place) Compare(q Place) int {
+	return cmp.Or(q.Saved.Compare(p.Saved), strings.Compare(p.Chat, q.Chat), strings.Compare(p.Path, q.Path))
 }
 
 // Bounds say how much of something is kept.

@@ -20,9 +20,11 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 )
 
 // Store is a folder, of one process alone. It is safe for concurrent use.
@@ -127,6 +129,15 @@ func (s *Store) Release(name string) error {
 		return fmt.Errorf("remove a kept file: %w", err)
 	}
 	return nil
+}
+
+// Room returns how many bytes this process may still write to the disk of the folder.
+func (s *Store) Room() (int64, error) {
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(s.dir, &st); err != nil {
+		return 0, fmt.Errorf("room on the disk of kept files: %w", err)
+	}
+	return int64(min(st.Bavail, math.MaxInt64/uint64(st.Bsize)) * uint64(st.Bsize)), nil
 }
 
 // Discard ends the draft without keeping anything.

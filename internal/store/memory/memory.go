@@ -133,6 +133,31 @@ func (s *Store) Files(_ context.Context, id string) ([]store.File, error) {
 	return all, nil
 }
 
+// Recent returns files with content of all chats of owner, as [store.Place] orders them: at
+// most the given number of those after a place, from the first one when it is the zero Place.
+func (s *Store) Recent(_ context.Context, owner string, after store.Place, most int) ([]store.Listed, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var first []store.Listed
+	for id, r := range s.chats {
+		if r.chat.Owner != owner {
+			continue
+		}
+		for _, f := range r.files {
+			l := store.Listed{Chat: id, File: f}
+			if f.Hash == "" || !after.Saved.IsZero() && l.Place().Compare(after) <= 0 {
+				continue
+			}
+			i, _ := slices.BinarySearchFunc(first, l.Place(), func(e store.Listed, p store.Place) int { return e.Place().Compare(p) })
+			if i == most {
+				continue
+			}
+			first = slices.Insert(first[:min(len(first), most-1)], i, l)
+		}
+	}
+	return first, nil
+}
+
 // File returns one file of a chat.
 func (s *Store) File(_ context.Context, id, path string) (store.File, error) {
 	s.mu.RLock()

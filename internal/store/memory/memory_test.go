@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -83,5 +85,48 @@ func TestResultsMakeRoom(t *testing.T) {
 	}
 	if _, err := s.Result(t.Context(), "a", 5, "r"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("an older result: %v; want not found", err)
+	}
+}
+
+func TestRecent(t *testing.T) {
+	s := memory.New()
+	at := func(seconds int64) time.Time { return time.Unix(seconds, 0) }
+	for id, files := range map[string][]store.File{
+		"a": {{Path: "old", Hash: "1", Saved: at(1)}, {Path: "new", Hash: "2", Saved: at(9)}, {Path: "link", Saved: at(5)}},
+		"b": {{Path: "y", Hash: "3", Saved: at(4)}, {Path: "x", Hash: "4", Saved: at(4)}},
+		"c": {{Path: "foreign", Hash: "5", Saved: at(7)}},
+	} {
+		owner := ""
+		if id == "c" {
+			owner = "eve"
+		}
+		if err := s.SaveChat(t.Context(), store.Chat{ID: id, Owner: owner}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.SaveFiles(t.Context(), id, files, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := []string{"a/new", "b/x", "b/y", "a/old"}
+	for most := 1; most <= len(all)+1; most++ {
+		for after := range len(all) + 1 {
+			place := store.Place{}
+			if after > 0 {
+				chat, path, _ := strings.Cut(all[after-1], "/")
+				f, err := s.File(t.Context(), chat, path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				place = store.Listed{Chat: chat, File: f}.Place()
+			}
+			listed, err := s.Recent(t.Context(), "", place, most)
+			got := []string{}
+			for _, l := range listed {
+				got = append(got, l.Chat+"/"+l.File.Path)
+			}
+			if diff := cmp.Diff(all[after:min(after+most, len(all))], got); diff != "" || err != nil {
+				t.Errorf("Recent(after %d, %d): %v (-want +got):\n%s", after, most, err, diff)
+			}
+		}
 	}
 }
