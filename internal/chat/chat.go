@@ -1,6 +1,9 @@
 package chat
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // State tells what became of a chat's variables between the last turn and this one.
 type State string
@@ -26,6 +29,12 @@ type Request struct {
 	// Progress, if not nil, is called while the turn goes on, from one
 	// goroutine at a time. It must return quickly.
 	Progress func(Progress)
+
+	// Ask, if not nil, asks the person for what the code wants to read, once at a time, and
+	// returns soon after ctx ends: after 10 minutes, or when the run is stopped. Without it
+	// code that asks gets an error at once.
+	Ask       func(ctx context.Context, q Question) Answer
+	Questions int // that a run may ask; 0 for 100, which is also the most
 }
 
 // MaxMessageBytes is the size of the largest message.
@@ -33,18 +42,20 @@ const MaxMessageBytes = 1 << 20
 
 // A Progress tells what a turn is doing.
 type Progress struct {
-	Step   string // "starting", "running", "output", "saving": a fixed, short set of words
+	Step   string // "starting", "running", "asking", "output", "saving", or a short line about packages: "installing pandas"
 	Stdout string // what the code has just printed, valid UTF-8; only with step "output"
 	Stderr string
 }
 
 // A Reply is the outcome of a turn, of which each transport shows its own form.
 type Reply struct {
-	ChatID      string // "" when no chat was begun: nothing was run
-	Text        string // Markdown for a person or a model, at most MaxTextBytes; no chat id in it
-	IsError     bool   // the code failed, hit a limit, or nothing could be run
-	State       State  // "" when nothing ran since another turn is at work, which tells what becomes of the variables
-	StateReason string // for Reset: one sentence
+	ChatID      string    // "" when no chat was begun: nothing was run
+	Text        string    // Markdown for a person or a model, at most MaxTextBytes; no chat id in it
+	IsError     bool      // the code failed, hit a limit, or nothing could be run
+	State       State     // "" when nothing ran since another turn is at work, which tells what becomes of the variables
+	StateReason string    // for Reset: one sentence
+	Problems    []string  // what went wrong beside the code, as sentences; Text has them too
+	Packages    []Package // that the turn has installed
 	Runs        []Run
 	Images      []Image
 	Files       []File

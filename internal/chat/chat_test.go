@@ -249,6 +249,42 @@ func TestMessagesWithoutCode(t *testing.T) {
 	}
 }
 
+// A lone name is prose to a model. Without one it shows a variable, where there can be one.
+func TestLoneNames(t *testing.T) {
+	s, w := newService(t, nil)
+	if r, err := s.Turn(t.Context(), chat.Request{Message: "get"}); err != nil || !r.IsError || r.ChatID != "" || len(r.Runs) != 0 || w.started != 0 {
+		t.Errorf("a name in a new chat: %+v, %v, %d interpreters; want no code and none", r, err, w.started)
+	}
+	id := ask(t, s, "", "set x").ChatID
+	say := func(message string) *chat.Reply {
+		t.Helper()
+		r, err := s.Turn(t.Context(), chat.Request{ChatID: id, Message: message})
+		if err != nil || len(r.Runs) != 1 || r.Runs[0].Code != message {
+			t.Fatalf("Turn(%q) = %+v, %v; want that it ran", message, r, err)
+		}
+		return r
+	}
+	if r := say("get"); !r.IsError || !strings.Contains(r.Text, "NameError") || !strings.Contains(r.Text, "```python") {
+		t.Errorf("a name that is not there: %q; want a NameError and what to send", r.Text)
+	}
+	say("set")
+	if r := say("get"); r.IsError || r.State != chat.Kept {
+		t.Errorf("a name that is there: %+v; want its value", r)
+	}
+}
+
+// VAL-04: cells of another language are told with what to do instead, in a new chat and an old one.
+func TestForeignCells(t *testing.T) {
+	s, _ := newService(t, nil)
+	id := ask(t, s, "", "set x").ChatID
+	for _, chatID := range []string{"", id} {
+		r, err := s.Turn(t.Context(), chat.Request{ChatID: chatID, Message: "%%bash\nls"})
+		if err != nil || !r.IsError || !strings.Contains(r.Text, "a %%bash block was not run") || !strings.Contains(r.Text, "subprocess.run") {
+			t.Errorf("%%%%bash: %+v, %v; want what to do instead", r, err)
+		}
+	}
+}
+
 func TestFilesOfATurn(t *testing.T) {
 	s, _ := newService(t, nil)
 	// FIL-01, FIL-03, FIL-04, FIL-08

@@ -171,6 +171,9 @@ func TestFilesThatCannotBe(t *testing.T) {
 			t.Errorf("text %q; want %q in it", next.Text, want)
 		}
 	}
+	if len(next.Problems) != 1 || !strings.Contains(next.Text, next.Problems[0]) {
+		t.Errorf("problems %q; want the one that the text tells", next.Problems)
+	}
 	for name, want := range map[string]string{"good": "of good", "a": "of a"} {
 		got, err := w.root.ReadFile("2/" + name)
 		if string(got) != want || err != nil {

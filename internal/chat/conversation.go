@@ -6,10 +6,12 @@ import (
 	"encoding/base32"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"runpython/internal/fault"
+	"runpython/internal/pypi"
 	"runpython/internal/store"
 )
 
@@ -27,6 +29,8 @@ type conversation struct {
 	// Guarded by the token of turn:
 	kernel    Interpreter // nil when there is none
 	loss      string      // why the variables of the last turn are lost, "" if they are not
+	lock      pypi.Lock   // what is installed
+	packages  string      // the same as the store has it
 	turns     int
 	begun     time.Time
 	saved     bool // the store has a record of it
@@ -34,10 +38,13 @@ type conversation struct {
 	gone      bool // it was deleted: nothing may run in it any more
 
 	used atomic.Int64 // begin of the last turn, Unix nanoseconds
+
+	mu     sync.Mutex    // guards asking
+	asking chan struct{} // closed while the code waits for the person
 }
 
 func newConversation(record store.Chat) *conversation {
-	c := &conversation{id: record.ID, owner: record.Owner, turn: make(chan struct{}, 1), turns: record.Turns, begun: record.Created}
+	c := &conversation{id: record.ID, owner: record.Owner, turn: make(chan struct{}, 1), turns: record.Turns, begun: record.Created, asking: make(chan struct{})}
 	c.used.Store(record.Used.UnixNano())
 	c.turn <- struct{}{}
 	return c
@@ -58,7 +65,7 @@ func validID(id string) bool {
 	return len(id) == idLength && strings.Trim(id, "abcdefghijklmnopqrstuvwxyz234567") == ""
 }
 
-// enter waits until the chat is ours. Service.enter also looks whether it still is there.
+// enter waits until the chat is ours, but not for a person that its code has asked. Service.enter also looks whether it still is there.
 func (c *conversation) enter(ctx context.Context) error {
 	if c.tryEnter() {
 		return nil
@@ -71,6 +78,8 @@ func (c *conversation) enter(ctx context.Context) error {
 	select {
 	case <-c.turn:
 		return nil
+	case <-c.question():
+		return errAsking()
 	case <-ctx.Done():
 		return fault.New(fault.Canceled, ctx.Err(), "the call was stopped while it waited for the one before it")
 	}

@@ -24,7 +24,7 @@ import (
 
 // fake is an interpreter whose programs are words: "set x" keeps x, "get x" fails
 // unless it was kept in this interpreter, "wait" ends when the test releases it or the call is
-// stopped, "hang" only when the interpreter is closed, "crash" ends the interpreter, "lose" the
+// stopped, "ask PROMPT" asks and gives the answer, "hang" only when the interpreter is closed, "crash" ends the interpreter, "lose" the
 // sandbox, "file NAME TEXT" writes a file, "files NAMES" reports files as a hostile guest may,
 // "cut NAME" reports one and that there are more, "delete NAME" one that is gone, "picture TEXT"
 // shows one, "notcode NAME" is no code but finds a file.
@@ -32,8 +32,10 @@ type fake struct {
 	world *world
 	names map[string]bool
 	files map[string]string
-	lost  atomic.Bool
-	end   chan struct{} // closed by Close
+
+	environment string
+	lost        atomic.Bool
+	end         chan struct{} // closed by Close
 }
 
 // world is what the interpreters of one test share.
@@ -109,6 +111,16 @@ func (f *fake) Run(ctx context.Context, r kernel.Request) (*kernel.Result, error
 		case <-ctx.Done():
 			result.Status = kernel.Canceled
 		}
+	case "ask":
+		if r.Ask == nil {
+			result.Status, result.Error = kernel.Failed, &kernel.Exception{Type: "EOFError", Traceback: "EOFError"}
+			break
+		}
+		a := r.Ask(ctx, kernel.Question{Prompt: rest})
+		result.Value = &kernel.Value{Text: string(a.Outcome) + " " + a.Text}
+		if ctx.Err() != nil {
+			result.Status = kernel.Canceled
+		}
 	case "hang":
 		<-f.end
 		return nil, errors.New("the guest has ended")
@@ -165,6 +177,8 @@ func (f *fake) Put(_ context.Context, path string, r io.Reader) (string, error) 
 	f.files[path] = string(data)
 	return "", err
 }
+
+func (f *fake) Environment() string { return f.environment }
 
 func (f *fake) Lost() bool { return f.lost.Load() }
 

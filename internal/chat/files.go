@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"runpython/internal/fault"
 	"runpython/internal/kernel"
@@ -303,6 +304,6 @@ func keep(d *content.Draft, f *store.File) error {
 	if err != nil {
 		return err
 	}
-	f.Hash, f.Size, f.MIMEType = hash, size, mimeType(f.Path, start)
+	f.Hash, f.Size, f.MIMEType, f.Saved = hash, size, mimeType(f.Path, start), time.Now()
 	return nil
 }

@@ -36,7 +36,7 @@ func (t *turn) fill(ctx context.Context, dir string) error {
 		case err == nil:
 		case isOfOneFile(err):
 			t.misplaced = append(t.misplaced, f.Path)
-			t.service.options.Log.Warn("a file of a chat was left out", "chat", t.chat.id, "error", err)
+			t.service.options.Log.WarnContext(ctx, "a file of a chat was left out", "chat", t.chat.id, "error", err)
 		default:
 			return fmt.Errorf("put the files of a chat into place: %w", diskFull(err))
 		}

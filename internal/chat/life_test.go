@@ -15,11 +15,16 @@ import (
 	"runpython/internal/fault"
 )
 
-// begin runs a turn beside the test.
+// begin runs a turn of a word beside the test.
 func begin(ctx context.Context, s *chat.Service, id, word string) <-chan outcome {
+	return beside(ctx, s, chat.Request{ChatID: id, Message: do(word)})
+}
+
+// beside runs a turn beside the test.
+func beside(ctx context.Context, s *chat.Service, r chat.Request) <-chan outcome {
 	done := make(chan outcome, 1)
 	go func() {
-		reply, err := s.Turn(ctx, chat.Request{ChatID: id, Message: do(word)})
+		reply, err := s.Turn(ctx, r)
 		done <- outcome{reply, err}
 	}()
 	return done

@@ -11,6 +11,7 @@ import (
 
 	"runpython/internal/fault"
 	"runpython/internal/kernel"
+	"runpython/internal/message"
 	"runpython/internal/store"
 	"runpython/internal/store/content"
 )
@@ -20,6 +21,8 @@ type Interpreter interface {
 	Run(ctx context.Context, r kernel.Request) (*kernel.Result, error)
 	Get(ctx context.Context, paths []string, limit int64, sink func(int, []byte) error, end func(int, string) error) error
 	Put(ctx context.Context, path string, content io.Reader) (problem string, err error)
+	// Environment is the folder from which it imports packages, "" where none can be installed.
+	Environment() string
 	Lost() bool
 	// Close ends the interpreter, also while one of the other methods is under way,
 	// which then returns an error. It is called once.
@@ -37,6 +40,9 @@ type Store interface {
 	SaveFiles(ctx context.Context, id string, changed []store.File, deleted []string) (gone []store.File, err error)
 	Files(ctx context.Context, id string) ([]store.File, error)
 	File(ctx context.Context, id, path string) (store.File, error)
+	// Recent returns at most so many files with content of all chats of owner, those that
+	// were saved last first, as store.Place orders them, that come after a place.
+	Recent(ctx context.Context, owner string, after store.Place, most int) ([]store.Listed, error)
 	// SaveResult makes room for f within most by removing the oldest results of the chat.
 	SaveResult(ctx context.Context, id string, turn int, f store.File, most store.Bounds) (gone []store.File, err error)
 	Result(ctx context.Context, id string, turn int, name string) (store.File, error)
@@ -49,8 +55,10 @@ type Options struct {
 	Start   func(ctx context.Context, fill func(dir string) error) (Interpreter, error)
 	Store   Store
 	Content *content.Store
-	Limits  Limits
-	Log     *slog.Logger
+	// Packages installs what code imports; nil where nothing is installed.
+	Packages Packages
+	Limits   Limits
+	Log      *slog.Logger
 }
 
 // Limits bound chats and name what bounds their runs, for the sentences that tell of it.
@@ -122,8 +130,11 @@ func (s *Service) Turn(ctx context.Context, r Request) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
+	if read.Lone != "" && r.ChatID != "" { // there is no model that it could be prose for
+		read.Candidates = []message.Candidate{{Code: read.Lone}}
+	}
 	if len(read.Candidates) == 0 {
-		return s.withoutCode(ctx, r)
+		return s.withoutCode(ctx, r, read)
 	}
 	c, err := s.open(ctx, r.Owner, r.ChatID)
 	if err != nil {
@@ -135,8 +146,8 @@ func (s *Service) Turn(ctx context.Context, r Request) (*Reply, error) {
 }
 
 // withoutCode answers a message in which there is nothing to run. It does not wait for the chat.
-func (s *Service) withoutCode(ctx context.Context, r Request) (*Reply, error) {
-	reply := &Reply{ChatID: r.ChatID, IsError: true, Text: needsCode, State: New}
+func (s *Service) withoutCode(ctx context.Context, r Request, read message.Message) (*Reply, error) {
+	reply := &Reply{ChatID: r.ChatID, IsError: true, Text: withoutCodeText(read), State: New}
 	if r.ChatID == "" {
 		return reply, nil
 	}
@@ -265,14 +276,17 @@ func (s *Service) check(ctx context.Context, c *conversation) error {
 	if err != nil {
 		return fmt.Errorf("find a chat: %w", err)
 	}
-	c.unchecked, c.saved = false, true
+	if c.lock, err = readLock(record.Packages); err != nil {
+		return err
+	}
+	c.packages, c.unchecked, c.saved = record.Packages, false, true
 	c.turns, c.begun = record.Turns, record.Created
 	return nil
 }
 
 // save writes the record of a chat that the caller has.
 func (s *Service) save(ctx context.Context, c *conversation) error {
-	record := store.Chat{ID: c.id, Owner: c.owner, Created: c.begun, Used: time.Unix(0, c.used.Load()), Turns: c.turns}
+	record := store.Chat{ID: c.id, Owner: c.owner, Created: c.begun, Used: time.Unix(0, c.used.Load()), Turns: c.turns, Packages: c.packages}
 	if err := s.options.Store.SaveChat(ctx, record); err != nil {
 		return fmt.Errorf("save the chat: %w", err)
 	}

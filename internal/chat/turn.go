@@ -25,6 +25,7 @@ type turn struct {
 	printed   map[string]int64 // bytes of each stream, by the name of its result
 	problems  []string         // what went wrong beside the code, as sentences
 	misplaced []string         // paths of files that fill has left out
+	shipment  shipment         // packages
 	progress  sync.Mutex       // one report at a time
 }
 
@@ -45,6 +46,9 @@ func (t *turn) run(ctx context.Context) (*Reply, error) {
 	c := t.chat
 	c.used.Store(time.Now().UnixNano())
 	result, err := t.execute(ctx)
+	if refused, ok := errors.AsType[*refusedError](err); ok {
+		return t.refuse(refused), nil
+	}
 	if err != nil || result.Status == kernel.NotCode && !c.saved {
 		t.undo()
 	}
@@ -52,7 +56,7 @@ func (t *turn) run(ctx context.Context) (*Reply, error) {
 		return nil, err
 	}
 	if result.Status == kernel.NotCode && !c.saved {
-		return &Reply{IsError: true, State: New, Text: needsCode}, nil
+		return &Reply{IsError: true, State: New, Text: withoutCodeText(t.message)}, nil
 	}
 	// From here on the caller may be gone, but what the code did is kept.
 	save, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
@@ -70,7 +74,7 @@ func (t *turn) run(ctx context.Context) (*Reply, error) {
 	}
 	t.report(Progress{Step: "saving"})
 	if err := errors.Join(t.keepFiles(save, result), t.keepResults(save, result)); err != nil {
-		t.notKept(err)
+		t.notKept(ctx, err)
 	}
 	if result.Status == kernel.NotCode {
 		t.wordNotCode(result)
@@ -100,18 +104,17 @@ func (t *turn) wordNotCode(r *kernel.Result) {
 	t.reply.IsError = true
 	var b blocks
 	b.text(needsCode)
-	for _, p := range t.problems {
-		b.text(p)
-	}
+	t.wordProblems(&b)
 	t.wordFiles(&b)
+	b.notes(t.message.Notes)
 	b.notes(r.Notes)
 	t.reply.Text = shorten(b.String(), MaxTextBytes)
 }
 
 // notKept tells that what the run made could not be kept; its output is shown all the same.
-func (t *turn) notKept(err error) {
+func (t *turn) notKept(ctx context.Context, err error) {
 	_, shown := fault.Shown(err)
-	t.service.options.Log.Error("keep what a run made", "chat", t.chat.id, "error", err)
+	t.service.options.Log.ErrorContext(ctx, "keep what a run made", "chat", t.chat.id, "error", err)
 	t.reply.IsError = true
 	t.problems = append(t.problems, "Files or pictures of this run could not be kept: "+shown)
 }
@@ -123,9 +126,16 @@ func (t *turn) execute(ctx context.Context) (*kernel.Result, error) {
 		if err := t.ensureKernel(ctx); err != nil {
 			return nil, err
 		}
+		if attempt == 0 { // else they are among the packages that were put back
+			if err := t.installAsked(ctx); err != nil {
+				return nil, err
+			}
+		}
 		t.report(Progress{Step: "running"})
 		result, err := t.chat.kernel.Run(ctx, kernel.Request{
 			Candidates: candidates(t.message), Timeout: t.request.RunTimeout, Output: t.output(),
+			Ask: t.ask(), Questions: t.request.Questions,
+			Supply: t.supply(), Installed: t.shipment.done, Changed: t.shipment.changed,
 		})
 		if err == nil {
 			if result.Renewed && t.reply.State == Kept {
@@ -138,7 +148,7 @@ func (t *turn) execute(ctx context.Context) (*kernel.Result, error) {
 		if attempt > 0 || ctx.Err() != nil {
 			return nil, t.stopped(ctx, fmt.Errorf("run: %w", err))
 		}
-		t.service.options.Log.Warn("an interpreter was lost before a run", "chat", t.chat.id, "error", err)
+		t.service.options.Log.WarnContext(ctx, "an interpreter was lost before a run", "chat", t.chat.id, "error", err)
 	}
 }
 
@@ -164,7 +174,7 @@ func (t *turn) ensureKernel(ctx context.Context) error {
 	if err := t.service.start(ctx, c, func(dir string) error { return t.fill(ctx, dir) }); err != nil {
 		return t.stopped(ctx, fmt.Errorf("start an interpreter: %w", err))
 	}
-	return nil
+	return t.putBack(ctx)
 }
 
 // lossOf tells why the next turn will not find the variables, "" if it will.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"runpython/internal/kernel"
+	"runpython/internal/message"
 )
 
 // MaxTextBytes bounds the text of a reply: about 10,000 tokens, which every client's model can take.
@@ -26,33 +27,48 @@ const (
 const needsCode = "No Python code was found in the message, and no language model is configured that could write it. " +
 	"Send Python code: a fenced block that begins with ```python, or code alone. It runs at once, and the chat_id of the reply continues with its variables."
 
+// noVariable says why a message of one name ended in a NameError.
+const noVariable = "A message that is only a name shows that variable, since no language model is configured that could answer anything else. " +
+	"Send Python code: a fenced block that begins with ```python, or code alone."
+
+// withoutCodeText answers a message that has nothing to run, with what was left out of it.
+func withoutCodeText(m message.Message) string {
+	var b blocks
+	b.text(needsCode)
+	b.notes(m.Notes)
+	return b.String()
+}
+
 // word fills in the reply: its run, its text, and whether it is an error.
 func (t *turn) word(r *kernel.Result) {
 	run := t.newRun(r)
+	t.reply.Packages = t.shipment.packages
 	t.reply.Runs = append(t.reply.Runs, run)
 	t.reply.IsError = t.reply.IsError || r.Status != kernel.OK && (r.Status != kernel.Exited || r.ExitCode != 0)
 	var b blocks
 	if limit := t.limitSentence(r); limit != "" {
 		b.text(limit)
 	}
-	for _, p := range t.problems {
-		b.text(p)
-	}
+	t.wordProblems(&b)
 	b.fence("Output:", r.Stdout.Text(shownStream))
 	b.fence("Standard error:", r.Stderr.Text(shownStream))
 	t.wordValue(&b, r)
 	if r.Error != nil && r.Status != kernel.Memory && r.Status != kernel.TimedOut && r.Status != kernel.Canceled {
-		b.fence("Error:", shorten(r.Error.Traceback, shownValue))
+		b.fence("Error:", shorten(t.traceback(r), shownValue))
 	}
 	if r.Status == kernel.Exited {
 		b.text(exitSentence(r))
 	}
-	if hint := t.service.options.Limits.hintFor(r); hint != "" {
+	if hint := t.hint(r); hint != "" {
 		b.text(hint)
 	}
 	b.fence("Printed between the calls, by what an earlier one left running:", r.Late.Text(shownValue))
-	if b.empty() && len(r.Images) == 0 {
+	installed := t.shipment.wordPackages()
+	if b.empty() && len(r.Images) == 0 && installed == "" {
 		b.text("The code ran and printed nothing.")
+	}
+	if installed != "" {
+		b.text(installed)
 	}
 	t.wordFiles(&b)
 	b.notes(t.notes(r))
@@ -63,19 +79,64 @@ func (t *turn) newRun(r *kernel.Result) Run {
 	run := Run{
 		Stdout: r.Stdout.Text(MaxStreamBytes), Stderr: r.Stderr.Text(MaxStreamBytes), Duration: r.Duration, Error: t.limitSentence(r),
 	}
-	if r.Chosen >= 0 && r.Chosen < len(t.message.Candidates) {
-		run.Code = t.message.Candidates[r.Chosen].Code
-	}
+	run.Code = t.chosen(r).Code
 	if r.Value != nil {
 		run.Value = r.Value.Text
 	}
 	if r.Error != nil && run.Error == "" {
-		run.Error = r.Error.Traceback
+		run.Error = t.traceback(r)
 	}
 	if r.Status == kernel.Exited && r.ExitCode != 0 && run.Error == "" {
 		run.Error = exitSentence(r)
 	}
 	return run
+}
+
+// wordProblems tells what went wrong beside the code.
+func (t *turn) wordProblems(b *blocks) {
+	t.reply.Problems = t.problems
+	for _, p := range t.problems {
+		b.text(p)
+	}
+}
+
+// chosen returns the candidate that was run, an empty one if the guest names none that is there.
+func (t *turn) chosen(r *kernel.Result) message.Candidate {
+	if r.Chosen < 0 || r.Chosen >= len(t.message.Candidates) {
+		return message.Candidate{}
+	}
+	return t.message.Candidates[r.Chosen]
+}
+
+// traceback returns the text of an exception. A line that only notebooks understand is a mere
+// SyntaxError to Python, so what to write instead follows.
+func (t *turn) traceback(r *kernel.Result) string {
+	refusal := t.chosen(r).Refusal
+	if refusal == "" {
+		return r.Error.Traceback
+	}
+	return strings.TrimRight(r.Error.Traceback, "\n") + "\n" + refusal + "\n"
+}
+
+// hint says what an error means here, "" when there is nothing to add.
+func (t *turn) hint(r *kernel.Result) string {
+	if t.message.Lone != "" && r.Error != nil && r.Error.Type == "NameError" {
+		return noVariable
+	}
+	if r.Error != nil {
+		if hint := t.missingHint(r.Error); hint != "" {
+			return hint
+		}
+	}
+	hint := t.service.options.Limits.hintFor(r)
+	if hint == "" || !strings.Contains(r.Error.Message, noSpace) {
+		return hint
+	}
+	room, err := t.service.options.Content.Room()
+	if err != nil || room >= t.service.options.Limits.WorkBytes {
+		return hint
+	}
+	return hint + fmt.Sprintf(" But the server's disk has room for %s only: tell the operator.", size(room))
 }
 
 func (t *turn) wordValue(b *blocks, r *kernel.Result) {
@@ -155,10 +216,13 @@ func exitSentence(r *kernel.Result) string {
 	return text
 }
 
+// noSpace is how the system says that a disk is full.
+const noSpace = "[Errno 28]"
+
 // hints tell, by the system's words for it, which limit an error comes from, in numbers.
 func (l Limits) hints() map[string]string {
 	return map[string]string{
-		"[Errno 28]":             fmt.Sprintf("/work may hold %s (--work-size); /tmp and /dev/shm hold %s each.", size(l.WorkBytes), size(l.MemoryBytes/2)),
+		noSpace:                  fmt.Sprintf("/work may hold %s (--work-size); /tmp and /dev/shm hold %s each.", size(l.WorkBytes), size(l.MemoryBytes/2)),
 		"[Errno 24]":             fmt.Sprintf("A process may have %d files open (--open-files).", l.OpenFiles),
 		"[Errno 11]":             fmt.Sprintf("A chat may have %d processes and threads (--processes).", l.Processes),
 		"can't start new thread": fmt.Sprintf("A chat may have %d processes and threads (--processes).", l.Processes),
@@ -169,12 +233,6 @@ func (l Limits) hints() map[string]string {
 func (l Limits) hintFor(r *kernel.Result) string {
 	if r.Error == nil {
 		return ""
-	}
-	if r.Error.Type == "ModuleNotFoundError" {
-		if strings.Contains(r.Error.Message, "'tkinter'") || strings.Contains(r.Error.Message, "'turtle'") {
-			return "The sandbox has no display, so what draws on one (tkinter, turtle) is left out."
-		}
-		return "Only Python's standard library is there: packages cannot be installed yet."
 	}
 	for words, hint := range l.hints() {
 		if strings.Contains(r.Error.Message, words) {
@@ -219,13 +277,11 @@ func (t *turn) wordFiles(b *blocks) {
 // notes are what the reading of the message and the run have to say beside.
 func (t *turn) notes(r *kernel.Result) []string {
 	var notes []string
-	if r.Chosen >= 0 && r.Chosen < len(t.message.Candidates) && t.message.Candidates[r.Chosen].Note != "" {
-		notes = append(notes, t.message.Candidates[r.Chosen].Note)
+	if note := t.chosen(r).Note; note != "" {
+		notes = append(notes, note)
 	}
 	notes = append(notes, t.message.Notes...)
-	if len(t.message.Requirements) > 0 {
-		notes = append(notes, "packages cannot be installed yet; not installed: "+strings.Join(t.message.Requirements, ", "))
-	}
+	notes = append(notes, t.shipment.warnings...)
 	return append(notes, r.Notes...)
 }
 

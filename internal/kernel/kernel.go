@@ -19,8 +19,10 @@ import (
 // Config bounds the kernels that New makes.
 type Config struct {
 	RunTimeout time.Duration // of one run
-	Limits     sandbox.Limits
-	Log        *slog.Logger
+	// QuestionTimeout is how long a question of the code stays open; 0 means 10 minutes.
+	QuestionTimeout time.Duration
+	Limits          sandbox.Limits
+	Log             *slog.Logger
 }
 
 // A Kernel is the interpreter of one chat. Its methods may be called from several
@@ -187,6 +189,9 @@ func (k *Kernel) read() {
 	}
 }
 
+// Environment returns the folder from which the interpreter imports packages, "" if nothing can be installed.
+func (k *Kernel) Environment() string { return k.guest.Environment }
+
 // Lost reports whether the guest has ended: the kernel can only be closed.
 func (k *Kernel) Lost() bool {
 	k.mu.Lock()
@@ -242,7 +247,7 @@ func (k *Kernel) signal(ctx context.Context, s syscall.Signal) (answered bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), signalDeadline)
 	defer cancel()
 	if err := k.guest.Signal(ctx, k.pid, s); err != nil {
-		k.config.Log.Warn("signal to a guest", "guest", k.guest.ID, "signal", s.String(), "error", err)
+		k.config.Log.WarnContext(ctx, "signal to a guest", "guest", k.guest.ID, "signal", s.String(), "error", err)
 	}
 	return ctx.Err() == nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -103,6 +104,20 @@ func (c *collector) add(data []byte) {
 	}
 }
 
+// printed is how many bytes came.
+func (c *collector) printed() int64 { return int64(len(c.out.head)) + c.seen }
+
+// last returns a copy of the last n bytes, fewer if there are not so many without a gap.
+func (c *collector) last(n int) []byte {
+	var all []byte
+	if c.seen == int64(len(c.ring)) { // nothing was left out
+		all = slices.Concat(c.out.head, c.ring)
+	} else {
+		all = slices.Concat(c.ring[c.next:], c.ring[:c.next])
+	}
+	return all[max(0, len(all)-n):]
+}
+
 // take returns what was collected and begins anew.
 func (c *collector) take() Output {
 	out := c.out
@@ -125,6 +140,7 @@ type stream struct {
 
 	mu   sync.Mutex // guards what follows
 	run  *collector // of the run under way, nil between runs
+	told int64      // bytes of it that were printed before the newest question
 	late collector
 	live func([]byte) // gets the first half of streamBytes of a run
 }
@@ -194,7 +210,7 @@ func (s *stream) add(data []byte) {
 func (s *stream) begin(live func([]byte)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.run, s.live = &collector{most: streamBytes}, live
+	s.run, s.told, s.live = &collector{most: streamBytes}, 0, live
 }
 
 // end returns the output of the run.

@@ -8,6 +8,7 @@ import (
 	_ "image/jpeg" // pictures of guests are checked
 	_ "image/png"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -26,6 +27,18 @@ type Request struct {
 	// Output, if not nil, gets what the code prints as it comes, the beginning of each stream (512 KiB).
 	// It is called from two goroutines and must return quickly.
 	Output func(stdout, stderr []byte)
+	// Ask, if not nil, asks the person for what the code wants to read, once at a time. It returns soon after
+	// ctx ends, which it does when nobody has answered in time or the run is stopped. Code that asks
+	// without it gets an error at once.
+	Ask       func(ctx context.Context, q Question) Answer
+	Questions int // that the run may ask; 0 for 100, which is also the most
+	// Supply, if not nil, is called at most once, before any of the code runs, with the modules that it needs
+	// and that are not there (dotted names, at most 500 of 200 bytes). It may install packages into Environment, and returns the import
+	// names of those that were there and now have another version. It bounds itself, and returns soon after ctx ends.
+	Supply func(ctx context.Context, missing []string) (changed []string)
+	// Installed says that packages were installed since the last run, and Changed is as what Supply returns.
+	Installed bool
+	Changed   []string
 }
 
 // The signals that the guest's interpreter knows (guest/PROTOCOL.md).
@@ -51,6 +64,7 @@ const (
 // run is the state of one run under way.
 type run struct {
 	kernel  *Kernel
+	request Request
 	n       int
 	result  *Result
 	begun   time.Time
@@ -64,6 +78,14 @@ type run struct {
 	grace   time.Duration // that grace
 	allowed int64         // bytes that the guest may hold in this run; see begin
 	bytes   int           // of pictures
+
+	pause    *pause         // while the code waits for the host
+	missed   func() error   // tells the guest that there is nothing to wait for, after a signal has ended a pause
+	waited   time.Duration  // in pauses
+	awaiting sync.WaitGroup // calls of request.Ask and request.Supply
+	asked    int            // questions
+	echo     string         // of the newest answer, as the output shows it
+	supplied bool           // packages were asked for
 }
 
 // Run runs the first of the candidates that is code. The end of ctx interrupts it like
@@ -84,17 +106,19 @@ func (k *Kernel) Run(ctx context.Context, req Request) (*Result, error) {
 		limit = req.Timeout
 	}
 	k.turn++
-	r := &run{kernel: k, n: k.turn, result: &Result{}, begun: time.Now(), limit: limit, next: time.NewTimer(limit)}
+	r := &run{kernel: k, request: req, n: k.turn, result: &Result{}, begun: time.Now(), limit: limit, next: time.NewTimer(limit)}
 	defer r.next.Stop()
 	r.begin()
 	k.stdout.drain()
 	k.stderr.drain()
 	k.stdout.begin(liveTo(req.Output, true))
 	k.stderr.begin(liveTo(req.Output, false))
-	err := k.wire.send(map[string]any{"op": "run", "n": r.n, "candidates": req.Candidates}, nil)
+	err := k.wire.send(req.message(r.n), nil)
 	if err == nil {
 		err = r.wait(ctx)
 	}
+	r.goOn()
+	r.awaiting.Wait()
 	if r.pending != nil {
 		<-r.pending
 	}
@@ -110,6 +134,15 @@ func (k *Kernel) Run(ctx context.Context, req Request) (*Result, error) {
 		k.config.Log.Warn("a guest is lost", "guest", k.guest.ID, "why", string(r.why), "error", err)
 	}
 	return r.result, nil
+}
+
+// message is what the guest is told of the request.
+func (req Request) message(n int) map[string]any {
+	m := map[string]any{"op": "run", "n": n, "candidates": req.Candidates, "asks": req.questions(), "packages": req.Supply != nil}
+	if req.Installed {
+		m["changed"] = notNil(req.Changed)
+	}
+	return m
 }
 
 func liveTo(output func(stdout, stderr []byte), isStdout bool) func([]byte) {
@@ -132,8 +165,13 @@ func (r *run) wait(ctx context.Context) error {
 			if !ok {
 				return r.kernel.lose()
 			}
-			over, err := r.handle(m)
+			over, err := r.handle(ctx, m)
 			if over || err != nil {
+				return err
+			}
+		case tell := <-r.outcome():
+			r.goOn()
+			if err := tell(); err != nil {
 				return err
 			}
 		case <-gone:
@@ -145,10 +183,9 @@ func (r *run) wait(ctx context.Context) error {
 			}
 		case answered := <-r.bound:
 			r.bound = nil
-			if !answered { // it is sick: no grace will help
-				r.grace = 0
+			if err := r.delivered(answered); err != nil {
+				return err
 			}
-			r.next.Reset(r.grace)
 		case <-r.next.C:
 			if err := r.timeUp(ctx); err != nil {
 				return err
@@ -158,8 +195,12 @@ func (r *run) wait(ctx context.Context) error {
 }
 
 // handle takes one message; over is true when the run has ended.
-func (r *run) handle(m *message) (over bool, err error) {
+func (r *run) handle(ctx context.Context, m *message) (over bool, err error) {
 	switch m.Op {
+	case "ask":
+		return false, r.ask(ctx, m)
+	case "needs":
+		return false, r.supply(ctx, m)
 	case "image":
 		return false, r.addImage(m)
 	case "late":
@@ -193,6 +234,10 @@ func (r *run) stop(ctx context.Context, why Status) {
 // send delivers a signal beside the run. The grace begins when it is delivered, which
 // takes long on a busy machine and is no fault of the code; signalDeadline bounds it.
 func (r *run) send(ctx context.Context, s syscall.Signal, grace time.Duration) {
+	if r.pause != nil {
+		r.missed = r.pause.refuse
+		r.goOn()
+	}
 	before, finished, bound := r.pending, make(chan struct{}), make(chan bool, 1)
 	r.pending, r.bound, r.grace = finished, bound, grace
 	r.next.Stop()
@@ -203,6 +248,20 @@ func (r *run) send(ctx context.Context, s syscall.Signal, grace time.Duration) {
 		}
 		bound <- r.kernel.signal(ctx, s)
 	}()
+}
+
+// delivered begins the grace after a signal.
+func (r *run) delivered(answered bool) error {
+	if !answered { // it is sick: no grace will help
+		r.grace = 0
+	}
+	r.next.Reset(r.grace)
+	if r.missed == nil || r.killed {
+		return nil
+	}
+	refuse := r.missed
+	r.missed = nil
+	return refuse()
 }
 
 // timeUp is called at the time limit and at the end of each grace.
@@ -263,7 +322,7 @@ func (r *run) watchMemory(ctx context.Context) error {
 // recovered undoes what stop began, when code has freed its memory.
 func (r *run) recovered(ctx context.Context) {
 	r.why, r.bound = "", nil
-	r.next.Reset(max(0, r.limit-time.Since(r.begun)))
+	r.next.Reset(r.left())
 	r.reached = true
 	if ctx.Err() != nil { // the caller left meanwhile
 		r.stop(ctx, Canceled)
@@ -342,7 +401,7 @@ func (r *run) finish(err error) {
 		k.stdout.drain()
 		k.stderr.drain()
 	}
-	res.Duration = time.Since(r.begun)
+	res.Duration = r.duration()
 	late := collector{most: lateBytes}
 	for _, out := range []Output{res.Late, k.stdout.takeLate(), k.stderr.takeLate()} {
 		late.add(out.head)

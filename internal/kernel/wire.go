@@ -136,6 +136,8 @@ type message struct {
 
 	PID int `json:"pid"` // of `hello`
 
+	Needed texts `json:"needed"` // of `needs`
+
 	Source string `json:"source"` // of `image`
 
 	Index int  `json:"index"` // of `file`

@@ -85,6 +85,12 @@ type kernel struct {
 	work           string
 	runs           int
 	exited         chan error
+
+	asks   int                                            // questions that a run may ask
+	answer func(id int, prompt string) (text, why string) // answers them; why is not "" when nobody does
+
+	supply func(needed []string) (changed []string) // installs what code imports; nil: nothing can be installed
+	fresh  []string                                 // what the next run is told to have changed, nil for nothing
 }
 
 // start starts a kernel that says hello; packages is a folder of packages or "".
@@ -164,6 +170,7 @@ type message struct {
 	Exit        *int
 	ExitMessage string `json:"exit_message"`
 	Notes       []string
+	Needed      []string
 	Files       *struct {
 		Changed [][]any
 		Total   int
@@ -235,7 +242,11 @@ func (k *kernel) run(candidates []candidate, signalAt string, signal syscall.Sig
 	if signalAt != "" {
 		k.stdout.await(signalAt, func() { _ = k.process.Process.Signal(signal) })
 	}
-	k.send(map[string]any{"op": "run", "n": k.runs, "candidates": candidates}, nil)
+	header := map[string]any{"op": "run", "n": k.runs, "candidates": candidates, "asks": k.asks, "packages": k.supply != nil}
+	if k.fresh != nil {
+		header["changed"], k.fresh = k.fresh, nil
+	}
+	k.send(header, nil)
 	var r result
 	for {
 		m, body, err := k.receive()
@@ -247,6 +258,11 @@ func (k *kernel) run(candidates []candidate, signalAt string, signal syscall.Sig
 			return k.collect(r)
 		case err != nil:
 			k.t.Fatalf("run %d: %v; stderr: %s", k.runs, err, k.stderr.take())
+		case m.Op == "ask" && m.N == k.runs:
+			text, why := k.answer(m.ID, string(body))
+			k.send(map[string]any{"op": "answer", "n": m.N, "id": m.ID, "refused": why}, []byte(text))
+		case m.Op == "needs" && m.N == k.runs:
+			k.send(map[string]any{"op": "installed", "n": m.N, "changed": k.supply(m.Needed)}, nil)
 		case m.Op == "image":
 			r.images, r.pictures = append(r.images, m), append(r.pictures, body)
 		case m.Op == "late":

@@ -5,7 +5,7 @@ second Python costs every idle guest its memory; what is needed when a kernel
 has died is imported then. PROTOCOL.md says what it speaks with the host.
 
 Arguments: TOKEN KERNEL_OPTIONS NAME=NUMBER... with the limits processes,
-open_files, address_space, file_bytes, files.
+open_files, address_space, file_bytes, files, and egress=PORT where there is a way out.
 """
 
 import _signal
@@ -15,14 +15,20 @@ import sys
 USER = 1000
 WORK = "/work"
 CHECK_SECONDS = 0.5
+_PROGRAMS = os.path.dirname(os.path.abspath(__file__))
 
 
-def start_kernel(token: str, options: str, limits: dict[str, int]) -> int:
-    """Start a kernel process and return its pid."""
+def start_kernel(token: str, options: str, limits: dict[str, int], first: bool) -> int:
+    """Start a kernel process and return its pid; before the first one the guest is sealed."""
     pid = os.fork()
     if pid:
         return pid
     try:
+        if first:
+            sys.path.insert(0, _PROGRAMS)
+            import seal
+
+            seal.seal()
         os.setsid()
         channel = limits["open_files"] - 1
         os.dup2(0, channel, inheritable=True)
@@ -34,7 +40,7 @@ def start_kernel(token: str, options: str, limits: dict[str, int]) -> int:
         os.chdir(WORK)
         os.umask(0o022)
         _signal.pthread_sigmask(_signal.SIG_SETMASK, [])
-        start = os.path.join(os.path.dirname(os.path.abspath(__file__)), "start.py")
+        start = os.path.join(_PROGRAMS, "start.py")
         os.execv(sys.executable, [sys.executable, "-I", "-B", start, str(channel), token, options])
     except BaseException as error:  # the host reads this as what the code printed
         os.write(2, f"runpython: the interpreter could not be started: {error!r}\n".encode())
@@ -144,19 +150,34 @@ def end_everything(but: int = 0) -> None:
                 continue
 
 
+def _open_way_out(port: int, open_files: int) -> None:
+    """Start the forwarder in a thread: what it needs is built in, and a process would be a second Python."""
+    import _warnings
+
+    sys.path.insert(0, _PROGRAMS)
+    import forwarder
+
+    forwarder.start(port, open_files)
+    # The next kernel is forked beside the thread, which imports nothing and holds no lock that the child needs.
+    _warnings.filters.insert(0, ("ignore", None, DeprecationWarning, None, 0))
+
+
 def main() -> None:
     """Never returns: the guest ends with this process."""
     token, options = sys.argv[1], sys.argv[2]
     limits = {name: int(value) for name, _, value in (a.partition("=") for a in sys.argv[3:])}
     _signal.pthread_sigmask(_signal.SIG_BLOCK, [_signal.SIGCHLD])
+    kernel = start_kernel(token, options, limits, first=True)
+    if "egress" in limits:
+        _open_way_out(limits["egress"], limits["open_files"])
     while True:
-        kernel = start_kernel(token, options, limits)
         status, reason = watch(kernel, limits["files"])
         end_everything()
-        sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+        sys.path.insert(0, _PROGRAMS)
         import aftermath
 
         aftermath.serve(token, WORK, limits["files"], status, reason)
+        kernel = start_kernel(token, options, limits, first=False)
 
 
 main()

@@ -15,20 +15,25 @@ import sys
 import time
 from errno import EBADF, ECONNRESET, EINVAL, ENOTCONN, ENOTSOCK, EPIPE
 
+import departures
 import inspecting
 import pristine
 from activity import Activity
+from asking import Asking
 from awaits import Awaits
 from channel import Channel
 from display import Display
 from interrupts import Interrupts
 from lateimports import Finder
 from memory import give_back
+from needs import Needs
 from pictures import Pictures
+from proxied import install_aiohttp
 from refusals import install_getpass
 from reseed import reseed
 from source import Choice, Sources
 from stage import Stage
+from supplies import Supplies
 from text import bounded, class_name
 from tracebacks import Tracebacks
 from workers import Workers
@@ -86,14 +91,18 @@ class Kernel:
         self._work = Work(options.get("work", "/work"), options.get("files_limit", 10_000))
         self._activity = Activity()
         spaces, files = pristine.withdraw()
-        self._stage = Stage(options, self._interrupts, fd)
+        self._asking = Asking(self._interrupts, self._channel)
+        self._stage = Stage(options, self._interrupts, self._asking, fd)
         self._sources = Sources(self._stage.names, self._interrupts)
+        needs = Needs(self._stage.names, options.get("work", "/work"))
+        self._supplies = Supplies(needs, self._interrupts, self._channel, self._pictures.note)
         self._tracebacks.own(files)
         self._interrupts.install(spaces, self._stage.streams.flush)
         self._finder.install()
         self._finder.present()
         self._activity.install()
         self._stage.streams.flush_at_fork()
+        departures.install(pristine.MODULES["os"], self._stage.streams.flush)
         _register_at_fork(after_in_child=self._in_child)
         self._answers = {"hello": self._hello, "run": self._run, "get": self._get, "put": self._put}
         gc.freeze()  # what is here now stays: never looked at again, its pages shared with the image
@@ -101,6 +110,7 @@ class Kernel:
     def _hooks(self) -> dict:
         return {
             "PIL.Image": self._pictures.install,
+            "aiohttp.client": install_aiohttp,
             "altair": self._display.webplots.install_altair,
             "getpass": install_getpass,
             "inspect": inspecting.install,
@@ -158,9 +168,10 @@ class Kernel:
     def _run(self, header: dict, body: bytes) -> None:
         n = self._unanswered = header["n"]
         done = self._outcome(n, "ok")
+        self._asking.begin(n, header.get("asks", 0))
         self._interrupts.begin()
         try:
-            self._perform(n, header.get("candidates") or [], done)
+            self._perform(header, done)
         except BaseException as error:
             if isinstance(error, (NameError, AttributeError, KeyError)) and error is not self._interrupts.raised:
                 _exit(_BROKEN)  # no exception of the chat's: it has emptied what the kernel consists of
@@ -168,6 +179,7 @@ class Kernel:
         self._leave_if_child(None)
         struck = isinstance(self._interrupts.raised, MemoryError)
         self._interrupts.end()
+        self._asking.end()
         if struck:
             give_back()
         self._stage.end()
@@ -205,12 +217,13 @@ class Kernel:
             "exit": None, "exit_message": "", "notes": [], "files": None,
         }  # fmt: skip
 
-    def _perform(self, n: int, candidates: list[dict], done: dict) -> None:
+    def _perform(self, header: dict, done: dict) -> None:
         """Choose, run and show. Raises an interrupt that struck between these."""
+        n = header["n"]
         self._pictures.begin(n)
         self._stage.before()
         self._finder.install()
-        choice = self._sources.choose(n, candidates)
+        choice = self._sources.choose(n, header.get("candidates") or [])
         if choice is None:
             done["status"] = "not_code"
             return
@@ -218,7 +231,12 @@ class Kernel:
         if choice.error is not None:
             self._fail(done, choice.error)
             return
+        if "changed" in header:
+            self._supplies.refresh(header["changed"])
+        if choice.imports is not None and header.get("packages"):
+            self._interrupts.call(self._supplies.fetch, n, choice.imports)
         self._stage.notice(choice.source)
+        self._tracebacks.notice(choice.source)
         try:
             try:
                 value = self._execute(choice)
@@ -288,6 +306,7 @@ class Kernel:
     def _in_child(self) -> None:
         """After a fork, in the child: it is no kernel."""
         self._forked = True
+        self._asking.after_fork()
         self._stage.streams.after_fork()
         try:
             _close(self._fd)

@@ -10,6 +10,7 @@ import _ast
 import linecache
 import sys
 
+import imports
 from interrupts import Interrupts
 from pristine import BUILTINS
 from tracebacks import RUN_PREFIX
@@ -37,6 +38,7 @@ class Choice:
         self.body = None  # all statements but the last expression
         self.last = None  # the last expression
         self.hidden = False  # a semicolon follows it
+        self.imports: imports.Imports | None = None  # what it imports, None for nothing
         self.error: BaseException | None = None  # why it does not compile
 
     @property
@@ -87,6 +89,7 @@ class Sources:
             tree = self._interrupts.call(compile, choice.source, name, "exec", _TREE | _AWAIT | self._future, True)
             if must_act and not any(self._acts(statement) for statement in tree.body):
                 return False
+            choice.imports = self._interrupts.call(imports.collect, choice.source, tree)
             self._split(tree, choice, name)
         finally:
             if quiet is not None:

@@ -5,8 +5,8 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-if os.path.isdir("/opt/env"):  # packages of the operator's
-    sys.path.append("/opt/env")
+# Packages of the chat. Added by hand, and not as a site folder: its .pth files are code, which is not run.
+sys.path.append("/opt/env")
 
 import codec
 import kernel

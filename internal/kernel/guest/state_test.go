@@ -28,6 +28,10 @@ var stateCases = map[string][]step{
 		{code: "import sys; sys.modules['__main__'] = None"},
 		{code: "import __main__; __main__.__name__", value: "'__main__'"},
 	},
+	"tracebacks beside busy threads": { // their import would wait for each of the threads, at each of its reads
+		{code: "import sys\n'traceback' in sys.modules", value: "False"},
+		{code: "'traceback' in sys.modules  # a thread may be started here", value: "True"},
+	},
 	"streams replaced": {
 		{code: "import sys, io\nsys.stdout = io.StringIO(); print('swallowed')"},
 		{code: "print('back')", stdout: "back\n"},

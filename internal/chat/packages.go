@@ -1,0 +1,308 @@
+package chat
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"runpython/internal/fault"
+	"runpython/internal/kernel"
+	"runpython/internal/pypi"
+	"runpython/internal/pypi/names"
+)
+
+// Packages installs packages into the environment of a chat's interpreter; *pypi.Installer is
+// one. It bounds its own time.
+type Packages interface {
+	Install(ctx context.Context, r pypi.Request) (pypi.Report, error)
+}
+
+// Bounds of what a turn installs and tells of it.
+const (
+	broughtPackages = 32   // that imports of one run may ask for
+	toldPackages    = 10   // that the text names
+	toldReasons     = 5    // why packages are not there
+	progressBytes   = 200  // of a line about packages
+	reasonBytes     = 1000 // of one reason
+)
+
+// shipment is what a turn has installed.
+type shipment struct {
+	packages []Package // new ones and other versions
+	removed  []string
+	present  []string // asked for, and there already
+	warnings []string
+	reasons  int // why something is not installed, those that are told
+
+	done    bool     // something was installed before the run
+	changed []string // import names of what got another version then
+}
+
+// A Package is something that a turn has installed.
+type Package struct {
+	Name    string // normal form (PEP 503)
+	Version string
+	Was     string // the version before, "" for a new one
+}
+
+// refusedError is why nothing was run: a package that the message asks for is not there.
+type refusedError struct{ reason string }
+
+// Error returns the reason.
+func (e *refusedError) Error() string { return e.reason }
+
+// canInstall reports whether the chat's interpreter can have packages.
+func (t *turn) canInstall() bool {
+	return t.service.options.Packages != nil && t.chat.kernel.Environment() != ""
+}
+
+// putBack gives a new interpreter the packages that the chat has. Code can do without: what
+// it imports is then asked for again.
+func (t *turn) putBack(ctx context.Context) error {
+	if len(t.chat.lock.Packages) == 0 || !t.canInstall() {
+		return nil
+	}
+	_, err := t.install(ctx, nil)
+	switch {
+	case err == nil:
+		t.shipment.done = true
+	case ctx.Err() != nil:
+		return t.stopped(ctx, err)
+	default:
+		t.problem("The packages of this chat could not be put back into its new interpreter: " + t.reason(ctx, err) + ".")
+	}
+	return nil
+}
+
+// installAsked installs what the message asks for by name. Its error says why nothing runs.
+func (t *turn) installAsked(ctx context.Context) error {
+	asked := t.message.Requirements
+	if len(asked) == 0 {
+		return nil
+	}
+	if !t.canInstall() {
+		return &refusedError{"this server installs no packages (--packages off), only Python's standard library is there"}
+	}
+	changed, err := t.install(ctx, asked)
+	switch {
+	case err == nil:
+		t.shipment.done, t.shipment.changed = true, changed
+		return nil
+	case ctx.Err() != nil:
+		return t.stopped(ctx, err)
+	}
+	return &refusedError{t.reason(ctx, err)}
+}
+
+// refuse answers a message whose packages cannot be installed: nothing was run.
+func (t *turn) refuse(e *refusedError) *Reply {
+	t.reply.IsError = true
+	var b blocks
+	b.text("Nothing was run, since what the message asks for is not installed: " + e.reason + ".")
+	t.wordProblems(&b)
+	b.notes(t.message.Notes)
+	t.reply.Text = shorten(b.String(), MaxTextBytes)
+	if t.chat.saved {
+		t.reply.ChatID = t.chat.id
+	}
+	t.undo()
+	return &t.reply
+}
+
+// supply returns what installs the modules that code needs, nil where nothing can be installed.
+func (t *turn) supply() func(ctx context.Context, missing []string) (changed []string) {
+	if !t.canInstall() {
+		return nil
+	}
+	return func(ctx context.Context, missing []string) []string {
+		wanted := t.distributions(missing)
+		if len(wanted) == 0 {
+			return nil
+		}
+		defer t.report(Progress{Step: "running"})
+		changed, err := t.install(ctx, wanted)
+		kind, _ := fault.Shown(err)
+		switch {
+		case err == nil || ctx.Err() != nil:
+		case kind == fault.Invalid && len(wanted) > 1: // one that cannot be had is no reason to go without the others
+			changed = nil
+			for _, name := range wanted {
+				more, err := t.install(ctx, []string{name})
+				if ctx.Err() != nil {
+					break
+				}
+				changed = append(changed, more...)
+				t.notImported(ctx, err)
+			}
+		default:
+			t.notImported(ctx, err)
+		}
+		return changed
+	}
+}
+
+// distributions returns what may bring modules, and says which cannot be brought.
+func (t *turn) distributions(missing []string) []string {
+	var wanted []string
+	for _, module := range missing {
+		name, _ := names.Distribution(module)
+		if why, ok := names.Unavailable(module); ok {
+			t.problem("Not installed: " + why + ".")
+		}
+		if name != "" && !slices.Contains(wanted, name) {
+			wanted = append(wanted, name)
+		}
+	}
+	if left := len(wanted) - broughtPackages; left > 0 {
+		t.problem(fmt.Sprintf("The code imports more packages than are installed for one run (%d): %d of them are left out.", broughtPackages, left))
+		wanted = wanted[:broughtPackages]
+	}
+	return wanted
+}
+
+// notImported tells why what code imports is not there.
+func (t *turn) notImported(ctx context.Context, err error) {
+	if err != nil {
+		t.problem("Not installed, although the code imports it: " + t.reason(ctx, err) + ".")
+	}
+}
+
+// problem adds a sentence, unless there are enough.
+func (t *turn) problem(sentence string) {
+	if t.shipment.reasons++; t.shipment.reasons <= toldReasons && !slices.Contains(t.problems, sentence) {
+		t.problems = append(t.problems, sentence)
+	}
+}
+
+// reason returns what may be told of a failed install.
+func (t *turn) reason(ctx context.Context, err error) string {
+	kind, text := fault.Shown(err)
+	if kind == fault.Internal {
+		t.service.options.Log.ErrorContext(ctx, "install packages", "chat", t.chat.id, "error", err)
+	}
+	return shorten(strings.TrimRight(text, ". "), reasonBytes)
+}
+
+// install installs requirements into the environment of the chat's interpreter, beside what
+// it has, and returns the import names of what has another version now. Without any it puts
+// back what the chat has.
+func (t *turn) install(ctx context.Context, requirements []string) (changed []string, err error) {
+	what := strings.Join(requirements, ", ")
+	if len(requirements) == 0 {
+		what = "the packages of this chat"
+	}
+	t.report(Progress{Step: shortLine("installing " + what)})
+	r, err := t.service.options.Packages.Install(ctx, pypi.Request{
+		Folder: t.chat.kernel.Environment(), Requirements: requirements, Installed: t.chat.lock,
+		Progress: func(line string) { t.report(Progress{Step: shortLine(line)}) },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("install packages: %w", err)
+	}
+	record, err := writeLock(r.Lock)
+	if err != nil {
+		return nil, err
+	}
+	t.chat.lock, t.chat.packages = r.Lock, record
+	s := &t.shipment
+	s.present = append(s.present, r.Present...)
+	s.warnings = append(s.warnings, r.Warnings...)
+	for _, p := range r.Added {
+		s.packages = append(s.packages, Package{Name: p.Name, Version: p.Version})
+	}
+	for _, p := range r.Changed {
+		s.packages = append(s.packages, Package{Name: p.Name, Version: p.Version, Was: p.From})
+		changed = append(changed, p.Imports...)
+	}
+	for _, p := range r.Removed {
+		s.removed = append(s.removed, p.Name)
+		changed = append(changed, p.Imports...)
+	}
+	return changed, nil
+}
+
+// shortLine bounds a line about progress.
+func shortLine(s string) string {
+	if len(s) <= progressBytes {
+		return s
+	}
+	return strings.ToValidUTF8(s[:progressBytes], "") + "…"
+}
+
+// readLock reads what a chat has installed from its record.
+func readLock(text string) (lock pypi.Lock, err error) {
+	if text == "" {
+		return lock, nil
+	}
+	if err := json.Unmarshal([]byte(text), &lock); err != nil {
+		return lock, fmt.Errorf("packages of a chat: %w", err)
+	}
+	return lock, nil
+}
+
+// writeLock is the counterpart of readLock.
+func writeLock(lock pypi.Lock) (string, error) {
+	if len(lock.Packages) == 0 && len(lock.Requirements) == 0 {
+		return "", nil
+	}
+	text, err := json.Marshal(lock)
+	if err != nil {
+		return "", fmt.Errorf("packages of a chat: %w", err)
+	}
+	return string(text), nil
+}
+
+// wordPackages says in one line what was installed, "" for nothing.
+func (s *shipment) wordPackages() string {
+	var parts []string
+	if list := listed(s.packages, func(p Package) string {
+		if p.Was == "" {
+			return p.Name + " " + p.Version
+		}
+		return fmt.Sprintf("%s %s (it was %s)", p.Name, p.Version, p.Was)
+	}); list != "" {
+		parts = append(parts, "installed "+list)
+	}
+	plain := func(name string) string { return name }
+	if list := listed(s.removed, plain); list != "" {
+		parts = append(parts, "removed "+list)
+	}
+	if list := listed(s.present, plain); list != "" {
+		parts = append(parts, "there already: "+list)
+	}
+	text := strings.Join(parts, "; ")
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:] + "."
+}
+
+// listed joins the first of some things.
+func listed[T any](all []T, word func(T) string) string {
+	words := make([]string, 0, toldPackages)
+	for _, one := range all[:min(len(all), toldPackages)] {
+		words = append(words, word(one))
+	}
+	text := strings.Join(words, ", ")
+	if more := len(all) - toldPackages; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// missingHint says how to get what an import has not found, "" when there is nothing to add.
+func (t *turn) missingHint(e *kernel.Exception) string {
+	switch {
+	case e.Type == "ModuleNotFoundError" && (strings.Contains(e.Message, "'tkinter'") || strings.Contains(e.Message, "'turtle'")):
+		return "The sandbox has no display, so what draws on one (tkinter, turtle) is left out."
+	case e.Type != "ModuleNotFoundError" && e.Type != "ImportError" || t.shipment.reasons > 0:
+		return ""
+	case t.service.options.Packages == nil:
+		return "Only Python's standard library is there: this server installs no packages (--packages off)."
+	case e.Type == "ModuleNotFoundError" || strings.Contains(e.Message, "install"):
+		return "A package that nothing in the code imports by name is installed by a line such as !pip install NAME."
+	}
+	return ""
+}

@@ -1,0 +1,62 @@
+package kernel
+
+import (
+	"context"
+	"time"
+)
+
+// A pause is a time in which the code waits for something outside: an answer of the
+// person, packages. The guest stands still meanwhile, so that the wait neither counts as
+// time of the run nor can be used to compute.
+type pause struct {
+	begun  time.Time
+	cancel context.CancelFunc
+	// outcome gets what tells the guest how it went.
+	outcome chan func() error
+	// refuse tells the guest that it waits in vain. It wakes code that an interrupt has just missed.
+	refuse func() error
+}
+
+// standBy begins a pause, in which work is done by a goroutine; its context ends with the
+// pause, and after limit, unless that is 0. What work returns is called when the guest goes on.
+func (r *run) standBy(ctx context.Context, limit time.Duration, refuse func() error, work func(ctx context.Context) (tell func() error)) {
+	r.next.Stop()
+	r.kernel.watch.stop()
+	r.kernel.guest.Stop()
+	p := &pause{begun: time.Now(), refuse: refuse, outcome: make(chan func() error, 1)}
+	if limit > 0 {
+		ctx, p.cancel = context.WithTimeout(ctx, limit)
+	} else {
+		ctx, p.cancel = context.WithCancel(ctx)
+	}
+	r.pause = p
+	r.awaiting.Go(func() { p.outcome <- work(ctx) })
+}
+
+// outcome gives what tells the guest of the end of the pause; nil while there is none.
+func (r *run) outcome() <-chan func() error {
+	if r.pause == nil {
+		return nil
+	}
+	return r.pause.outcome
+}
+
+// goOn ends the pause, if there is one, and lets the guest go on.
+func (r *run) goOn() {
+	p := r.pause
+	if p == nil {
+		return
+	}
+	r.pause = nil
+	p.cancel()
+	r.waited += time.Since(p.begun)
+	r.kernel.guest.Continue()
+	r.kernel.watch.start()
+	r.next.Reset(r.left())
+}
+
+// left is what the run has until its time limit.
+func (r *run) left() time.Duration { return max(0, r.limit-r.duration()) }
+
+// duration is how long the run has lasted, without the pauses.
+func (r *run) duration() time.Duration { return time.Since(r.begun) - r.waited }

@@ -1,0 +1,435 @@
+package pypi
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"runpython/internal/fault"
+	"runpython/internal/pypi/cache"
+	"runpython/internal/pypi/environment"
+	"runpython/internal/pypi/policy"
+	"runpython/internal/pypi/requirement"
+	"runpython/internal/pypi/source"
+	"runpython/internal/pypi/uv"
+	"runpython/internal/pypi/wheel"
+)
+
+// maxDownloads bounds how many wheels of one install are fetched or unpacked at once.
+const maxDownloads = 4
+
+// A Request is packages for one environment.
+type Request struct {
+	Folder       string   // of the environment; made if needed. A guest may have it mounted
+	Requirements []string // what is asked for, besides what is there (PEP 508)
+	Constraints  []string // versions that must be kept to, whatever is asked for (PEP 508)
+	Installed    Lock     // what the environment has, or had
+
+	// Progress, if not nil, gets short lines for people, such as "resolving" and
+	// "downloading pandas 3.0.1 (12 MB)"; never two at once.
+	Progress func(line string) `json:"-"`
+}
+
+// A Report is what an install did.
+type Report struct {
+	Lock     Lock      // what the environment holds now; keep it with the chat
+	Added    []Package // new ones, what others need included
+	Changed  []Change  // in another version than before
+	Removed  []Package // that nothing needs any more
+	Present  []string  // what was asked for and was there already
+	Warnings []string  // for whoever asked
+
+	Resolved         bool  // uv was asked; false when the answer was known
+	DownloadedBytes  int64 // of wheels
+	EnvironmentBytes int64 // of the files of all packages, bytecode apart
+	Resolving        time.Duration
+	Fetching         time.Duration // and unpacking
+	Linking          time.Duration
+}
+
+// A Change is a package in another version. A living interpreter that has imported one
+// of Imports goes on with the old version until it is started anew.
+type Change struct {
+	Package
+	From string // the version before
+}
+
+// errTime is why an install ends at its time limit.
+var errTime = errors.New("time limit of an install")
+
+// Install makes the environment hold what it had and what is asked for. Without
+// Requirements it makes the environment of a lock again. A failure leaves the
+// environment as it was or, if the machine fails while names are exchanged, with whole
+// packages, some of them new; the same Install again finishes it.
+func (in *Installer) Install(ctx context.Context, r Request) (Report, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, in.config.Time, errTime)
+	defer cancel()
+	j := &job{in: in, request: r}
+	err := j.read()
+	for _, step := range []func(context.Context) error{j.resolve, j.install} {
+		if err == nil {
+			err = step(ctx)
+		}
+	}
+	if err != nil {
+		err = in.told(ctx, err)
+		in.logRefusal(ctx, err)
+		return Report{}, err
+	}
+	return j.report, nil
+}
+
+// logRefusal keeps what only the log may have of an error whose message goes to whoever
+// asked: the words of uv, of the network, of the disk. Who handles an internal one logs
+// it as such.
+func (in *Installer) logRefusal(ctx context.Context, err error) {
+	refusal, ok := errors.AsType[*fault.Error](err)
+	if !ok || refusal.Unwrap() == nil {
+		return
+	}
+	level := slog.LevelInfo
+	switch refusal.Kind {
+	case fault.Internal:
+		return
+	case fault.Unsupported:
+		level = slog.LevelWarn // the operator's matter
+	default:
+	}
+	in.config.Log.Log(ctx, level, "packages are not installed", slog.Any("error", err))
+}
+
+// told gives an error that nobody has worded yet its words.
+func (in *Installer) told(ctx context.Context, err error) error {
+	if _, ok := errors.AsType[*fault.Error](err); ok {
+		return err
+	}
+	switch {
+	case errors.Is(context.Cause(ctx), errTime):
+		return fault.New(fault.Unsupported, err, fmt.Sprintf("stopped after %v: that is the time limit of an install; try again, what was downloaded is kept", in.config.Time))
+	case ctx.Err() != nil:
+		return fault.New(fault.Canceled, err, "the install was stopped")
+	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
+		return fault.New(fault.Unsupported, err, "the disk of the server's data folder is full, so no package can be installed; nothing that was stored is damaged")
+	}
+	return fault.New(fault.Internal, err, "the packages could not be installed; the operator's log has the reason")
+}
+
+// A job is one Install.
+type job struct {
+	in      *Installer
+	request Request
+	asked   []requirement.Requirement // that are not there
+	fixed   []requirement.Requirement // constraints
+	wanted  []requirement.Requirement // all, when something is asked for
+	pins    []wheel.Pin
+	report  Report
+
+	progress sync.Mutex // held while Progress runs
+}
+
+// say tells about progress.
+func (j *job) say(format string, args ...any) {
+	if j.request.Progress == nil {
+		return
+	}
+	j.progress.Lock()
+	defer j.progress.Unlock()
+	j.request.Progress(fmt.Sprintf(format, args...))
+}
+
+// read reads what is asked for and applies the rules that need no index.
+func (j *job) read() error {
+	if err := j.request.Installed.check(); err != nil {
+		return fault.New(fault.Internal, err, "the list of this chat's packages is damaged; start a new chat")
+	}
+	if n := len(j.request.Requirements) + len(j.request.Installed.Requirements); n > maxRequirements {
+		return fault.New(fault.Invalid, nil, fmt.Sprintf("%d packages are asked for in this chat, at most %d can be", n, maxRequirements))
+	}
+	var err error
+	if j.fixed, err = parseAll(j.request.Constraints); err != nil {
+		return err
+	}
+	all, err := parseAll(j.request.Requirements)
+	if err != nil {
+		return err
+	}
+	for _, r := range all {
+		if j.fits() && j.request.Installed.has(r) {
+			j.report.Present = append(j.report.Present, r.String())
+		} else {
+			j.asked = append(j.asked, r)
+		}
+	}
+	j.report.Warnings, err = j.in.gate.Asked(j.asked)
+	return err
+}
+
+func parseAll(list []string) ([]requirement.Requirement, error) {
+	all := make([]requirement.Requirement, 0, len(list))
+	for _, text := range list {
+		r, err := requirement.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// fits reports whether the lock is for the interpreter of today.
+func (j *job) fits() bool {
+	t := j.request.Installed.Target
+	return t == target(j.in.config.PythonVersion) || t == "" && len(j.request.Installed.Packages) == 0
+}
+
+// resolve finds the wheels.
+func (j *job) resolve(ctx context.Context) error {
+	began := time.Now()
+	defer func() { j.report.Resolving = time.Since(began) }()
+	old := j.request.Installed
+	if len(j.asked) == 0 && j.fits() {
+		j.pins = old.pins()
+		return j.in.gate.Resolved(j.pins)
+	}
+	earlier, err := parseAll(old.Requirements)
+	if err != nil {
+		return err
+	}
+	j.wanted = merge(earlier, j.asked)
+	q := uv.Query{Requirements: ordered(slices.Clone(j.wanted)), Constraints: ordered(j.fixed), Before: j.in.before()}
+	found, err := uv.Resolution{}, error(nil)
+	if kept := j.keeping(q); len(kept.Constraints) > len(q.Constraints) {
+		// What is there stays as it is, if that is possible at all: it may be loaded.
+		found, err = j.ask(ctx, kept)
+	}
+	if len(found.Pins) == 0 || errors.Is(err, uv.ErrConflict) {
+		found, err = j.ask(ctx, q)
+	}
+	if err != nil {
+		return err
+	}
+	if found.Untimed {
+		j.in.saidUntimed.Do(func() {
+			found.Warnings = append(found.Warnings, "the package index gives no upload times, so the rule about young packages (--exclude-newer) is not applied to what comes from it")
+			j.in.config.Log.Warn("the package index gives no upload times: --exclude-newer is not applied to it")
+		})
+	}
+	j.report.Warnings = messages(j.report.Warnings, found.Warnings)
+	j.pins = found.Pins
+	return j.in.gate.Resolved(j.pins)
+}
+
+// merge adds what is asked for to what was asked for earlier. Of one name the new wish
+// counts: who asks for another version shall get it.
+func merge(earlier, asked []requirement.Requirement) []requirement.Requirement {
+	all := slices.Clone(earlier)
+	for _, r := range asked {
+		same := func(old requirement.Requirement) bool {
+			return old.Name == r.Name && old.Marker == "" && r.Marker == ""
+		}
+		if i := slices.IndexFunc(all, same); i >= 0 {
+			r.Extras = append(slices.Clone(r.Extras), all[i].Extras...)
+			slices.Sort(r.Extras)
+			r.Extras = slices.Compact(r.Extras)
+			if len(r.Clause) == 0 {
+				r.Clause = all[i].Clause
+			}
+			all = slices.Delete(all, i, i+1)
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// texts returns requirements as a lock keeps them, each once.
+func texts(list []requirement.Requirement) []string {
+	var all []string
+	for _, r := range list {
+		if s := r.String(); !slices.Contains(all, s) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// keeping returns q with the versions that are installed.
+func (j *job) keeping(q uv.Query) uv.Query {
+	if !j.fits() {
+		return q
+	}
+	q.Constraints = slices.Clone(q.Constraints)
+	for _, p := range j.request.Installed.Packages {
+		q.Constraints = append(q.Constraints, requirement.Requirement{Name: p.Name, Clause: []string{"==" + p.Version}})
+	}
+	q.Constraints = ordered(q.Constraints)
+	return q
+}
+
+// ordered returns requirements in one order, each once, so that the same set is known
+// again.
+func ordered(list []requirement.Requirement) []requirement.Requirement {
+	slices.SortFunc(list, func(a, b requirement.Requirement) int { return cmp.Compare(a.String(), b.String()) })
+	return slices.CompactFunc(list, func(a, b requirement.Requirement) bool { return a.String() == b.String() })
+}
+
+// ask returns the answer to q: a kept one, else uv's.
+func (j *job) ask(ctx context.Context, q uv.Query) (uv.Resolution, error) {
+	key := j.in.answers.key(q, j.in.sources.Key(), target(j.in.config.PythonVersion))
+	if r, ok := j.in.answers.get(key); ok {
+		return r, nil
+	}
+	lock, err := j.in.answers.lock(ctx, key)
+	if err != nil {
+		return uv.Resolution{}, err
+	}
+	defer lock.Close()
+	if r, ok := j.in.answers.get(key); ok {
+		return r, nil
+	}
+	j.say("resolving")
+	program, err := j.in.program(ctx)
+	if err != nil {
+		return uv.Resolution{}, err
+	}
+	j.report.Resolved = true
+	r, err := program.Resolve(ctx, q)
+	if err != nil {
+		return r, err
+	}
+	return r, j.in.answers.put(key, r)
+}
+
+// install fetches the wheels and links them.
+func (j *job) install(ctx context.Context) error {
+	began := time.Now()
+	held, err := j.ensure(ctx)
+	defer func() {
+		for _, h := range held {
+			if h != nil {
+				h.Close()
+			}
+		}
+	}()
+	j.report.Fetching = time.Since(began)
+	if err != nil {
+		return err
+	}
+	parts := make([]environment.Part, len(held))
+	for i, h := range held {
+		parts[i] = environment.Part{Content: h.Content, Tree: h.Tree}
+		j.report.EnvironmentBytes += h.Content.Bytes
+		j.report.DownloadedBytes += h.Bytes
+	}
+	if err := j.in.gate.Environment(j.report.EnvironmentBytes); err != nil {
+		return err
+	}
+	began = time.Now()
+	if len(parts) > 0 {
+		j.say("installing %d packages", len(parts))
+	}
+	change, err := environment.Apply(ctx, j.request.Folder, parts)
+	if err != nil {
+		return err
+	}
+	j.report.Linking = time.Since(began)
+	if change.Copied {
+		j.in.config.Log.Debug("an environment is on another file system than the cache: files are copied", slog.String("folder", j.request.Folder))
+	}
+	j.compare(held)
+	if j.report.DownloadedBytes > 0 || j.report.Resolved {
+		select {
+		case j.in.tidy <- struct{}{}:
+		default: // one look is due anyway
+		}
+	}
+	return nil
+}
+
+// ensure returns the wheels, held, in the order of the pins; also with an error those
+// that are held must be closed.
+func (j *job) ensure(ctx context.Context) ([]*cache.Held, error) {
+	held := make([]*cache.Held, len(j.pins))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxDownloads)
+	for i, pin := range j.pins {
+		group.Go(func() error {
+			j.in.late.add(pin.SHA256, j.request.Folder)
+			h, err := j.in.cache.Ensure(ctx, pin, func(ctx context.Context, w io.Writer, most int64) (int64, error) {
+				if pin.Bytes > 0 {
+					j.say("downloading %s (%s)", pin, policy.Size(pin.Bytes))
+				} else {
+					j.say("downloading %s", pin)
+				}
+				return j.in.files.Get(ctx, pin.URL, "", w, most)
+			})
+			if err != nil || h.Compiled {
+				j.in.late.forget(pin.SHA256, j.request.Folder)
+			}
+			if err != nil {
+				return j.in.refused(pin, err)
+			}
+			held[i] = h
+			return nil
+		})
+	}
+	return held, group.Wait()
+}
+
+// refused words what was wrong with a wheel.
+func (in *Installer) refused(pin wheel.Pin, err error) error {
+	status, isStatus := errors.AsType[*source.StatusError](err)
+	_, isBad := errors.AsType[*wheel.BadError](err)
+	_, isMismatch := errors.AsType[*cache.MismatchError](err)
+	_, filesTooLarge := errors.AsType[*wheel.TooLargeError](err)
+	switch {
+	case isMismatch:
+		return fault.New(fault.Unsupported, err, fmt.Sprintf("%s is not installed: what came is not what the package index announced (its digest differs)", pin))
+	case isBad:
+		return fault.New(fault.Invalid, err, fmt.Sprintf("%s is not installed: its wheel is not as wheels must be; another version may be", pin))
+	case errors.Is(err, source.ErrTooLarge):
+		return in.gate.TooLarge(pin)
+	case filesTooLarge:
+		return fault.New(fault.Invalid, err, fmt.Sprintf("%s is refused: its files have more than %s, which an environment may have (--environment-size)", pin, policy.Size(in.config.EnvironmentBytes)))
+	case isStatus:
+		return fault.New(fault.Unsupported, err, fmt.Sprintf("%s cannot be downloaded: the package index answers %d for it", pin, status.Code))
+	case errors.Is(err, source.ErrUnreachable):
+		return fault.New(fault.Unsupported, err, fmt.Sprintf("%s cannot be downloaded: the package index cannot be reached, or broke off; try again later", pin))
+	}
+	return err
+}
+
+// compare says what changed for people and for the interpreter.
+func (j *job) compare(held []*cache.Held) {
+	now := Lock{Target: target(j.in.config.PythonVersion)}
+	before := j.request.Installed
+	now.Requirements = slices.Clone(before.Requirements)
+	if j.wanted != nil {
+		now.Requirements = texts(j.wanted)
+	}
+	for _, h := range held {
+		p := Package{Pin: h.Content.Pin, Imports: h.Content.Imports}
+		now.Packages = append(now.Packages, p)
+		old, was := before.find(p.Name)
+		switch {
+		case !was:
+			j.report.Added = append(j.report.Added, p)
+		case old.Version != p.Version || old.SHA256 != p.SHA256:
+			j.report.Changed = append(j.report.Changed, Change{Package: p, From: old.Version})
+		}
+	}
+	for _, p := range before.Packages {
+		if _, still := now.find(p.Name); !still {
+			j.report.Removed = append(j.report.Removed, p)
+		}
+	}
+	j.report.Lock = now
+}

@@ -1,0 +1,264 @@
+package uv
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"runpython/internal/fault"
+	"runpython/internal/pypi/requirement"
+	"runpython/internal/pypi/wheel"
+)
+
+// maxPins bounds the wheels of one resolution.
+const maxPins = 500
+
+// Bounds of how often a resolution is tried again because files of a further package
+// have no upload time, and of the packages that are known for that.
+const (
+	maxRounds   = 50
+	maxTimeless = 2000
+)
+
+// A Query is a set of requirements.
+type Query struct {
+	Requirements []requirement.Requirement
+	Constraints  []requirement.Requirement // versions of what happens to be needed
+	Before       time.Time                 // nothing that was uploaded later; zero: anything
+	NoDeps       bool
+}
+
+// A Resolution is the wheels that a Query needs, ordered by name.
+type Resolution struct {
+	Pins     []wheel.Pin
+	Warnings []string // for whoever asked
+	Untimed  bool     // Before was not heeded for some, since the index tells no upload times
+}
+
+// ErrConflict is in the chain of an error that other requirements or constraints would
+// not have had, as opposed to one of the index.
+var ErrConflict = errors.New("no set of versions fits")
+
+// Resolve asks uv for the wheels of q. uv leaves out what has no upload time when
+// there is a Before; on an index without any that is everything. So the packages that it
+// names are exempt from then on, one round after the other, and no others.
+func (p *Program) Resolve(ctx context.Context, q Query) (Resolution, error) {
+	var r Resolution
+	for range maxRounds {
+		exempt := p.exempt()
+		out, err := p.compile(ctx, q, exempt)
+		if err == nil {
+			r.Pins, err = p.pins(ctx, out.text)
+			r.Warnings = warnings(string(out.errors))
+			return r, err
+		}
+		if ctx.Err() != nil {
+			return r, err
+		}
+		found := untimed(string(out.errors), exempt)
+		if q.Before.IsZero() || len(found) == 0 || !p.addTimeless(found) {
+			return r, p.explain(ctx, q, string(out.errors), err)
+		}
+		r.Untimed = true
+	}
+	return r, fault.New(fault.Unsupported, nil, "the package index gives no upload times; the operator can do without the rule about them (--exclude-newer 0)")
+}
+
+// exempt returns the packages that Before is not applied to.
+func (p *Program) exempt() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.timeless)
+}
+
+// addTimeless adds packages to them, unless that are too many.
+func (p *Program) addTimeless(names []string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, n := range names {
+		if !slices.Contains(p.timeless, n) {
+			p.timeless = append(p.timeless, n)
+		}
+	}
+	if len(p.timeless) > maxTimeless {
+		p.timeless = nil
+		return false
+	}
+	return true
+}
+
+// compile runs one resolution.
+func (p *Program) compile(ctx context.Context, q Query, exempt []string) (output, error) {
+	args := []string{
+		"pip", "compile", "-", "--format", "pylock.toml", "--no-header", "--no-annotate", "--only-binary", ":all:",
+		"--python", p.config.Python, "--color", "never",
+	}
+	args = append(args, p.config.Sources.Arguments()...)
+	if !q.Before.IsZero() {
+		args = append(args, "--exclude-newer", q.Before.UTC().Format(time.RFC3339))
+		for _, name := range exempt {
+			args = append(args, "--exclude-newer-package", name+"=false")
+		}
+	}
+	if q.NoDeps {
+		args = append(args, "--no-deps")
+	}
+	if len(q.Constraints) > 0 {
+		name, err := p.constraintsFile(q.Constraints)
+		if err != nil {
+			return output{}, err
+		}
+		defer func() { _ = os.Remove(name) }() // else sweep does
+		args = append(args, "--constraints", name)
+	}
+	return p.run(ctx, command{program: p.Path, args: args, env: p.environ(), input: lines(q.Requirements)})
+}
+
+func (p *Program) constraintsFile(list []requirement.Requirement) (string, error) {
+	f, err := os.CreateTemp(p.config.Data, constraintsPattern)
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(lines(list))
+	return f.Name(), errors.Join(err, f.Close())
+}
+
+// constraintsPattern names the files with constraints.
+const constraintsPattern = "constraints-*.txt"
+
+func lines(list []requirement.Requirement) []byte {
+	var b strings.Builder
+	for _, r := range list {
+		b.WriteString(r.String() + "\n")
+	}
+	return []byte(b.String())
+}
+
+// missingDate is what uv prints of a file without an upload time.
+var missingDate = regexp.MustCompile("`([A-Za-z0-9_.+!-]+)` is missing an upload date")
+
+// untimed returns the names of the packages that uv left out for want of a time, those in
+// exempt apart.
+func untimed(text string, exempt []string) []string {
+	var names []string
+	for _, m := range missingDate.FindAllStringSubmatch(text, -1) {
+		stem, _, _ := strings.Cut(m[1], "-")
+		if !strings.HasSuffix(m[1], ".whl") {
+			stem = m[1][:max(0, strings.LastIndexByte(m[1], '-'))]
+		}
+		name := requirement.Normalize(stem)
+		if requirement.IsName(name) && !slices.Contains(exempt, name) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// toJSON is a program that turns the lock into JSON. The interpreter has a parser for
+// TOML anyway.
+const toJSON = "import json, sys, tomllib; json.dump(tomllib.load(sys.stdin.buffer), sys.stdout, default=str)"
+
+// A lockFile is the part of a pylock.toml (PEP 751) that is used.
+type lockFile struct {
+	Packages []struct {
+		Name    string
+		Version string
+		Wheels  []struct {
+			Name   string
+			URL    string
+			Size   int64
+			Hashes map[string]string
+		}
+	}
+}
+
+// pins reads a lock.
+func (p *Program) pins(ctx context.Context, lock []byte) ([]wheel.Pin, error) {
+	out, err := p.run(ctx, command{program: p.config.Python, args: []string{"-I", "-S", "-B", "-c", toJSON}, input: lock})
+	if err != nil {
+		return nil, fmt.Errorf("read the lock: %w: %.200s", err, out.errors)
+	}
+	var file lockFile
+	if err := json.Unmarshal(out.text, &file); err != nil {
+		return nil, fmt.Errorf("read the lock: %w", err)
+	}
+	if len(file.Packages) > maxPins {
+		return nil, fault.New(fault.Invalid, nil, fmt.Sprintf("this needs %d packages, at most %d are installed", len(file.Packages), maxPins))
+	}
+	var pins []wheel.Pin
+	for _, pkg := range file.Packages {
+		var wheels []wheel.Pin
+		for _, w := range pkg.Wheels {
+			u, err := url.Parse(w.URL)
+			if err != nil {
+				return nil, fmt.Errorf("lock: the URL of a wheel of %s cannot be read", pkg.Name)
+			}
+			u.User = nil
+			wheels = append(wheels, wheel.Pin{
+				Name: pkg.Name, Version: pkg.Version, File: wheelName(w.Name, u), URL: u.String(),
+				SHA256: strings.ToLower(w.Hashes["sha256"]), Bytes: w.Size,
+			})
+		}
+		pin, ok := wheel.Best(wheels)
+		if !ok {
+			return nil, fault.New(fault.Invalid, nil, fmt.Sprintf("%s has no wheel that can be installed", pkg.Name))
+		}
+		if err := pin.Check(); err != nil {
+			return nil, fmt.Errorf("lock: %w", err)
+		}
+		pins = append(pins, pin)
+	}
+	slices.SortFunc(pins, wheel.Compare)
+	return pins, nil
+}
+
+// wheelName returns the name of a wheel: as the lock has it, or as its URL ends.
+func wheelName(name string, u *url.URL) string {
+	if name != "" {
+		return name
+	}
+	return path.Base(u.Path)
+}
+
+var (
+	yankedNote = regexp.MustCompile("warning: `([a-zA-Z0-9._-]+)==([A-Za-z0-9.+!_-]+)` is yanked")
+	extraNote  = regexp.MustCompile("warning: The package `([a-zA-Z0-9._-]+)==([A-Za-z0-9.+!_-]+)` does not have an extra named `([A-Za-z0-9._-]+)`")
+)
+
+// warnings returns what uv says of a set that it has resolved.
+func warnings(text string) []string {
+	var all []string
+	for _, m := range yankedNote.FindAllStringSubmatch(text, -1) {
+		all = append(all, fmt.Sprintf("%s %s was withdrawn by its authors (yanked); it is installed since it was asked for by its exact version", m[1], m[2]))
+	}
+	for _, m := range extraNote.FindAllStringSubmatch(text, -1) {
+		all = append(all, fmt.Sprintf("%s %s has no extra %q", m[1], m[2], m[3]))
+	}
+	return all
+}
+
+// abandoned is the age of a file with constraints that no living process uses.
+const abandoned = time.Hour
+
+// sweep removes what killed processes left in the folder.
+func sweep(c Config) {
+	old, err := filepath.Glob(filepath.Join(c.Data, constraintsPattern))
+	for _, name := range old {
+		if info, statErr := os.Stat(name); statErr == nil && time.Since(info.ModTime()) > abandoned {
+			err = errors.Join(err, os.Remove(name))
+		}
+	}
+	if err != nil {
+		c.Log.Warn("old files in the folder of uv", slog.Any("error", err))
+	}
+}

@@ -1,0 +1,230 @@
+// Package uv finds the program uv and asks it which wheels belong to a set of
+// requirements. uv resolves and does nothing else: wheels are fetched, checked and
+// unpacked by this program.
+//
+// # Trust
+//
+// uv is the operator's (a path, or the one on PATH), or a wheel of it whose digest is
+// compiled in. It gets no argument that comes from outside: requirements are lines of
+// its input, read and written anew by package requirement. It runs without the home,
+// the configuration, the keyring and the variables of whoever started the server. What
+// it prints carries text of the index, so it is hostile: bounded, and never shown.
+//
+// # Failure
+//
+// A set that cannot be resolved is a [fault.Error] with one line that says what to
+// change; uv's own words are its cause, without credentials, for the log.
+package uv
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"runpython/internal/fault"
+	"runpython/internal/pypi/source"
+)
+
+// Bounds of a process of uv or of the interpreter.
+const (
+	maxOutput    = 8 << 20 // bytes of each stream
+	maxErrors    = 64 << 10
+	versionTime  = 10 * time.Second
+	afterKill    = 2 * time.Second // for its streams to close
+	maxProcesses = 2               // of one Program at once
+	retries      = "2"             // of a request of uv
+)
+
+// oldest is the first version whose answers are understood.
+var oldest = []int{0, 9, 0}
+
+// Config says where uv may be.
+type Config struct {
+	Path   string // of the program; "" looks for it
+	Data   string // folder of this package
+	Python string // interpreter that packages are for
+
+	PythonVersion string // of it, "3.14.6"
+	Sources       *source.Sources
+	Files         *source.Downloader
+	Log           *slog.Logger
+}
+
+// Program is a uv that works. It is safe for concurrent use.
+type Program struct {
+	Path    string
+	Version string
+	Origin  string // for people: where it comes from
+
+	config Config
+	slots  chan struct{}
+
+	mu       sync.Mutex // guards what follows
+	timeless []string   // packages whose files have no upload time on the operator's index
+}
+
+// Open finds uv: the one that is given, the one on PATH, one that was fetched before,
+// else the wheel of the pinned version, which it fetches. The error of kind Unsupported
+// says what the operator can do.
+func Open(ctx context.Context, c Config) (*Program, error) {
+	if err := os.MkdirAll(filepath.Join(c.Data, "cache"), 0o700); err != nil {
+		return nil, fmt.Errorf("folder of uv: %w", err)
+	}
+	sweep(c)
+	p := &Program{Path: c.Path, Origin: "set by --uv", config: c, slots: make(chan struct{}, maxProcesses)}
+	if c.Path != "" {
+		if err := p.try(ctx); err != nil {
+			return nil, fault.New(fault.Unsupported, err, "the uv that --uv names does not work; name another one, or none")
+		}
+		return p, nil
+	}
+	if found, err := exec.LookPath("uv"); err == nil {
+		p.Path, p.Origin = found, "found on PATH"
+		err := p.try(ctx)
+		if err == nil {
+			return p, nil
+		}
+		c.Log.Warn("the uv on PATH is not used", slog.Any("error", err))
+	}
+	path, err := fetched(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	p.Path, p.Origin = path, "fetched from the package index"
+	if err := p.try(ctx); err != nil {
+		return nil, fault.New(fault.Unsupported, err, "the uv that was fetched does not run on this machine; install uv and name it with --uv")
+	}
+	return p, nil
+}
+
+var versionLine = regexp.MustCompile(`^uv ([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})`)
+
+// try asks the program for its version.
+func (p *Program) try(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, versionTime)
+	defer cancel()
+	out, err := p.run(ctx, command{program: p.Path, args: []string{"--version"}})
+	if err != nil {
+		return err
+	}
+	m := versionLine.FindStringSubmatch(string(out.text))
+	if m == nil {
+		return fmt.Errorf("%s does not say that it is uv", p.Path)
+	}
+	p.Version = strings.Join(m[1:], ".")
+	for i, digits := range m[1:] {
+		n, err := strconv.Atoi(digits)
+		if err != nil {
+			return err
+		}
+		if n != oldest[i] {
+			if n < oldest[i] {
+				return fmt.Errorf("uv %s is too old", p.Version)
+			}
+			break
+		}
+	}
+	return nil
+}
+
+// A command is one process.
+type command struct {
+	program string
+	args    []string
+	env     []string
+	input   []byte
+}
+
+// An output is what a process printed.
+type output struct {
+	text   []byte
+	errors []byte
+}
+
+// run runs a process and all that it starts to its end, or until ctx ends.
+func (p *Program) run(ctx context.Context, c command) (output, error) {
+	select {
+	case p.slots <- struct{}{}:
+		defer func() { <-p.slots }()
+	case <-ctx.Done():
+		return output{}, context.Cause(ctx)
+	}
+	cmd := exec.CommandContext(ctx, c.program, c.args...)
+	cmd.Env = append([]string{"PATH=/usr/bin:/bin", "HOME=/nonexistent", "LC_ALL=C.UTF-8"}, c.env...)
+	cmd.Dir = p.config.Data
+	cmd.Stdin = bytes.NewReader(c.input)
+	text, complaints := &bounded{most: maxOutput}, &bounded{most: maxErrors}
+	cmd.Stdout, cmd.Stderr = text, complaints
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = afterKill
+	err := cmd.Run()
+	out := output{text.Bytes(), complaints.Bytes()}
+	switch {
+	case ctx.Err() != nil:
+		return out, context.Cause(ctx)
+	case err == nil && text.cut:
+		return out, fmt.Errorf("%s printed more than %d bytes", filepath.Base(c.program), maxOutput)
+	case err != nil:
+		return out, fmt.Errorf("%s: %w", filepath.Base(c.program), err)
+	}
+	return out, nil
+}
+
+// bounded keeps the first bytes that are written to it.
+type bounded struct {
+	bytes.Buffer
+	most int
+	cut  bool
+}
+
+// Write never fails, so that the writing process goes on.
+func (b *bounded) Write(p []byte) (int, error) {
+	n := min(len(p), b.most-b.Len())
+	b.cut = b.cut || n < len(p)
+	b.Buffer.Write(p[:n])
+	return len(p), nil
+}
+
+// environ returns the variables of uv.
+func (p *Program) environ() []string {
+	return append(p.config.Sources.Environ(),
+		"UV_CACHE_DIR="+filepath.Join(p.config.Data, "cache"), "UV_NO_CONFIG=1", "UV_KEYRING_PROVIDER=disabled",
+		"UV_PYTHON_DOWNLOADS=never", "UV_NO_PROGRESS=1", "UV_HTTP_RETRIES="+retries, "NO_COLOR=1")
+}
+
+// maxCache bounds what uv keeps of indexes, in bytes.
+const maxCache = 1 << 30
+
+// Prune empties uv's cache when it has grown beyond its bound. uv itself waits for its
+// other processes.
+func (p *Program) Prune(ctx context.Context) error {
+	var total int64
+	err := filepath.WalkDir(filepath.Join(p.config.Data, "cache"), func(_ string, d os.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if info, statErr := d.Info(); statErr == nil {
+				total += info.Size()
+			}
+		}
+		return ctx.Err() // files that go meanwhile do not matter
+	})
+	if err != nil || total <= maxCache {
+		return err
+	}
+	out, err := p.run(ctx, command{program: p.Path, args: []string{"cache", "clean"}, env: p.environ()})
+	if err != nil {
+		return errors.Join(err, errors.New(p.config.Sources.Redact(string(out.errors))))
+	}
+	return nil
+}
