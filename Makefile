@@ -8,7 +8,7 @@ BENCH ?= .
 COUNT ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race fuzz bench gobench lint vuln generate check clean
+.PHONY: help build test race fuzz conformance clients bench gobench lint vuln generate check clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -24,6 +24,12 @@ race: ## run the tests with the race detector (needs a C compiler)
 
 fuzz: ## fuzz each target for FUZZTIME
 	FUZZTIME=$(FUZZTIME) .ci/run fuzz
+
+conformance: build ## run the official conformance suite of MCP (needs npm; the network the first time)
+	go run ./internal/mcpserver/conformance -suite "$$(.ci/conformance/install)" -program bin/runpython
+
+clients: build ## let real clients use the program (needs npm, pip; the network the first time)
+	.ci/clients
 
 bench: ## measure beside others what the goals say; BENCH_OUT=FILE writes JSON
 	go run ./bench
@@ -41,6 +47,7 @@ vuln: bin/govulncheck ## look for known vulnerabilities in what is linked (needs
 generate: ## write generated files anew
 	go generate ./...
 	go test . -run TestDependencies -update
+	go test ./internal/about -run TestCommittedFiles -update
 
 check: ## all that CI runs
 	.ci/run

@@ -23,37 +23,58 @@ import (
 var mayImport = map[string][]string{
 	"": {},
 
-	"cmd/runpython":        {"internal/app", "internal/cli", "internal/config", "internal/sandbox", "internal/sandbox/gvisor"},
+	"cmd/runpython":        {"internal/about", "internal/app", "internal/cli", "internal/config", "internal/sandbox", "internal/sandbox/gvisor"},
 	"internal/cli":         {"internal/chat", "internal/cli/console", "internal/config", "internal/fault"},
 	"internal/cli/console": {},
-	"internal/app": {"internal/chat", "internal/config", "internal/fault", "internal/kernel", "internal/kernel/guest", "internal/mcpserver",
-		"internal/sandbox", "internal/sandbox/interpreter", "internal/store/content", "internal/store/memory"},
+	"internal/app": {"internal/about", "internal/chat", "internal/config", "internal/fault", "internal/kernel", "internal/kernel/guest", "internal/mcpserver", "internal/pypi",
+		"internal/sandbox", "internal/sandbox/interpreter", "internal/store/content", "internal/store/memory", "internal/trace"},
 	"internal/config":    {},
-	"internal/mcpserver": {"internal/chat", "internal/fault"},
-	"internal/chat":      {"internal/fault", "internal/kernel", "internal/message", "internal/store", "internal/store/content"},
+	"internal/mcpserver": {"internal/about", "internal/chat", "internal/fault", "internal/task", "internal/trace"},
+	"internal/chat":      {"internal/fault", "internal/kernel", "internal/message", "internal/pypi", "internal/pypi/names", "internal/store", "internal/store/content"},
 
 	"internal/message":                    {},
+	"internal/task":                       {},
 	"internal/kernel":                     {"internal/fault", "internal/sandbox"},
 	"internal/kernel/guest":               {},
-	"internal/sandbox":                    {"internal/fault"},
+	"internal/sandbox":                    {"internal/fault", "internal/sandbox/fonts"},
+	"internal/sandbox/fonts":              {},
 	"internal/sandbox/gvisor":             {},
 	"internal/sandbox/interpreter":        {"internal/fault", "internal/sandbox"},
 	"internal/sandbox/interpreter/mklist": {},
+	"internal/pypi/names":                 {"internal/pypi/requirement"},
 	"internal/store":                      {},
 	"internal/store/memory":               {"internal/store"},
 	"internal/store/content":              {"internal/store"},
+	"internal/egress":                     {},
 	"internal/fault":                      {},
+	"internal/trace":                      {},
+	"internal/about":                      {},
+
+	"internal/pypi": {"internal/fault", "internal/pypi/cache", "internal/pypi/environment", "internal/pypi/flock", "internal/pypi/names", "internal/pypi/policy",
+		"internal/pypi/requirement", "internal/pypi/source", "internal/pypi/uv", "internal/pypi/wheel"},
+	"internal/pypi/cache":       {"internal/pypi/flock", "internal/pypi/wheel"},
+	"internal/pypi/environment": {"internal/pypi/flock", "internal/pypi/wheel"},
+	"internal/pypi/flock":       {},
+	"internal/pypi/policy":      {"internal/fault", "internal/pypi/requirement", "internal/pypi/wheel"},
+	"internal/pypi/requirement": {"internal/fault"},
+	"internal/pypi/source":      {},
+	"internal/pypi/uv":          {"internal/fault", "internal/pypi/flock", "internal/pypi/requirement", "internal/pypi/source", "internal/pypi/wheel"},
+	"internal/pypi/wheel":       {"internal/pypi/requirement"},
 
 	// Of developers; see besides.
 	"bench":              {"internal/kernel", "internal/kernel/guest", "internal/sandbox", "internal/sandbox/interpreter"},
 	"internal/guesttest": {"internal/kernel", "internal/kernel/guest", "internal/sandbox", "internal/sandbox/interpreter"},
 
 	"internal/sandbox/hostiletest": {},
+	"internal/pypi/indextest":      {"internal/pypi/uv"},
+
+	"internal/mcpserver/conformance": {"internal/mcpserver"},
+	"internal/mcpserver/sdkclient":   {},
 }
 
 // besides are packages that are no part of the program. Like tests, they may use what
 // they like of others' code.
-var besides = []string{"bench", "internal/guesttest", "internal/sandbox/interpreter/mklist"}
+var besides = []string{"bench", "internal/guesttest", "internal/mcpserver/conformance", "internal/mcpserver/sdkclient", "internal/pypi/indextest", "internal/sandbox/interpreter/mklist"}
 
 // onlyIn names the owners of foreign code: every module that go.mod requires
 // directly, and packages of the standard library that need care.
@@ -67,19 +88,20 @@ var onlyIn = map[string][]string{
 	"github.com/prometheus/client_golang":    {"internal/app"},
 	"gopkg.in/yaml.v3":                       {"internal/config"},
 	"golang.org/x/image":                     {"internal/mcpserver"},
-	"golang.org/x/sync":                      {"internal/app", "internal/sandbox/interpreter"},
+	"golang.org/x/sync":                      {"internal/app", "internal/pypi", "internal/sandbox/interpreter"},
 	"golang.org/x/sys": {"internal/app", "internal/cli", "internal/cli/console", "internal/kernel",
-		"internal/sandbox", "internal/sandbox/interpreter"},
+		"internal/pypi", "internal/pypi/cache", "internal/pypi/environment", "internal/pypi/flock", "internal/sandbox", "internal/sandbox/interpreter"},
 	"golang.org/x/term": {"internal/cli", "internal/cli/console"},
 
 	"github.com/creack/pty":            {}, // tests only
 	"github.com/google/go-cmp":         {}, // tests only
+	"github.com/google/jsonschema-go":  {}, // tests only
 	"github.com/rogpeppe/go-internal":  {}, // tests only
 	"github.com/tiktoken-go/tokenizer": {}, // tests only
 	"go.uber.org/goleak":               {}, // tests only
 
 	// Other programs are started by these alone; config only looks for one.
-	"os/exec": {"internal/config", "internal/sandbox", "internal/sandbox/interpreter"},
+	"os/exec": {"internal/config", "internal/pypi/cache", "internal/pypi/uv", "internal/sandbox", "internal/sandbox/interpreter"},
 	"unsafe":  {},
 	"plugin":  {},
 }

@@ -9,8 +9,8 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
-	"strings"
 
+	"runpython/internal/about"
 	"runpython/internal/app"
 	"runpython/internal/cli"
 	"runpython/internal/config"
@@ -25,7 +25,12 @@ const gcPercent = 800
 func main() {
 	switch {
 	case gvisor.IsReexec(os.Args):
-		gvisor.Main()
+		memory, _ := config.Environment(sandbox.MemoryVariable)
+		if err := os.Unsetenv(sandbox.MemoryVariable); err != nil { // it is for this process alone
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		gvisor.Main(memory)
 	case os.Args[0] == sandbox.KeeperName:
 		if err := sandbox.KeeperMain(os.Args[1:], os.Stdin); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -43,7 +48,7 @@ func main() {
 // program joins the command line with what it commands.
 func program() cli.Program {
 	return cli.Program{
-		Versions: cli.Versions{Program: version()},
+		Versions: cli.Versions{Program: about.Version},
 		Open: func(ctx context.Context, c config.Config, log *slog.Logger) (cli.App, error) {
 			build, err := thisBuild()
 			if err != nil {
@@ -70,15 +75,7 @@ func thisBuild() (app.Build, error) {
 	if err != nil {
 		return app.Build{}, fmt.Errorf("find this program: %w", err)
 	}
-	return app.Build{Version: version(), Program: path}, nil
-}
-
-// version is what the linker has recorded of this module.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		return strings.Trim(strings.TrimPrefix(info.Main.Version, "v"), "()")
-	}
-	return "unknown"
+	return app.Build{Version: about.Version, Program: path, Environ: config.ProcessEnvironment()}, nil
 }
 
 func checks(findings []app.Finding) []cli.Check {

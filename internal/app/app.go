@@ -34,17 +34,19 @@ import (
 	"runpython/internal/sandbox/interpreter"
 	"runpython/internal/store/content"
 	"runpython/internal/store/memory"
+	"runpython/internal/trace"
 )
 
 // App is the built program. It is safe for concurrent use. Close it.
 type App struct {
-	config  config.Config
-	log     *slog.Logger
-	metrics *metrics
-	host    *sandbox.Host
-	chats   *chat.Service
-	mcp     *mcpserver.Server
-	closers []closer // run in reverse by Close
+	config   config.Config
+	log      *slog.Logger
+	metrics  *metrics
+	host     *sandbox.Host
+	chats    *chat.Service
+	packages *installs // nil: none are installed
+	mcp      *mcpserver.Server
+	closers  []closer // run in reverse by Close
 
 	draining atomic.Bool // Serve is ending
 }
@@ -54,7 +56,10 @@ type Build struct {
 	Version string // told to clients
 	Program string // path of the static program, which is started again as gVisor and as keeper
 
-	// Environment is a folder of installed packages for every guest, "" for none; see sandbox.Config.
+	// Environ are the variables of the process, of which those of uv and pip and of proxies matter.
+	Environ []string
+
+	// Environment is a folder of installed packages for every guest, for tests; see sandbox.Config.
 	Environment string
 }
 
@@ -78,6 +83,7 @@ const (
 // Open builds the program. The first time on a machine it unpacks the interpreter,
 // some 2 s; after that it takes some 50 ms.
 func Open(ctx context.Context, c config.Config, log *slog.Logger, build Build) (_ *App, err error) {
+	log = slog.New(trace.Handler(log.Handler()))
 	a := &App{config: c, log: log}
 	defer func() {
 		if err != nil {
@@ -96,17 +102,32 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, build Build) (
 		log.Warn("interpreter", "warning", w)
 	}
 	if err := a.openHost(ctx, python, build); err != nil {
-		return nil, err
+		return nil, noRoom(err, c.Data)
+	}
+	if err := a.openPackages(ctx, python, build); err != nil {
+		return nil, noRoom(err, c.Data)
 	}
 	if err := a.openChats(python.Key); err != nil {
-		return nil, err
+		return nil, noRoom(err, c.Data)
 	}
 	a.metrics = newMetrics(a.host, a.chats)
 	a.mcp = mcpserver.New(mcpserver.Options{
-		Chat: observed{chats: a.chats, metrics: a.metrics, log: log}, Version: build.Version, NeedsCode: true, Log: log,
+		Chat: observed{chats: a.chats, metrics: a.metrics, log: log}, Version: build.Version, NeedsCode: true, AllowedHosts: c.AllowHosts, Log: log,
 	})
 	a.onClose("MCP server", a.mcp.Close)
 	return a, nil
+}
+
+// noRoom says what to do when the disk of the data folder is full.
+func noRoom(err error, data string) error {
+	if isDiskFull(err) {
+		return fault.New(fault.Unsupported, err, "the disk of the data folder "+data+" is full: free some space, or choose another folder with --data")
+	}
+	return err
+}
+
+func isDiskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 func (a *App) onClose(name string, end func() error) {
@@ -154,7 +175,7 @@ func (a *App) openChats(key string) error {
 	}
 	limits := limitsOf(a.config)
 	kernels := kernel.Config{RunTimeout: a.config.RunTimeout, Limits: limits, Log: a.log}
-	a.chats = chat.NewService(chat.Options{
+	options := chat.Options{
 		Start: func(ctx context.Context, fill func(dir string) error) (chat.Interpreter, error) {
 			return a.startKernel(ctx, kernels, key, fill)
 		},
@@ -164,8 +185,15 @@ func (a *App) openChats(key string) error {
 			Processes: limits.Processes, OpenFiles: limits.OpenFiles,
 			Kernels: livingKernels(), Chats: keptChats, Keep: keptFor,
 		},
-	})
+	}
+	if a.packages != nil {
+		options.Packages = a.packages
+	}
+	a.chats = chat.NewService(options)
 	a.onClose("chats", a.chats.Close)
+	if a.packages != nil { // no turn waits for one that goes on
+		a.onClose("installs", a.packages.close)
+	}
 	return nil
 }
 
@@ -173,7 +201,7 @@ func (a *App) openChats(key string) error {
 func (a *App) startKernel(ctx context.Context, c kernel.Config, key string, fill func(dir string) error) (chat.Interpreter, error) {
 	s, err := a.host.Take(ctx)
 	if err != nil {
-		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		if isDiskFull(err) {
 			return nil, fault.New(fault.Busy, err, "the server's disk is full: no interpreter can be started until there is room; tell the operator")
 		}
 		return nil, fmt.Errorf("take a sandbox: %w", err)

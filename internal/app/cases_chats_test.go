@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -335,8 +336,13 @@ func fullDisk(t *testing.T) {
 		t.Errorf("an old chat on a full disk: %s", r.Text)
 	}
 	r := send(t, a, chat.Request{ChatID: old.ChatID, Message: "with open('more.txt', 'w') as f: f.write('x' * 100_000)"})
-	if !r.IsError || !strings.Contains(r.Text, "disk is full") && !strings.Contains(r.Text, "No space left on device") {
+	if !r.IsError || !strings.Contains(r.Text, "disk is full") && !strings.Contains(r.Text, "server's disk has room for") {
 		t.Errorf("a file on a full disk: %s", r.Text)
+	}
+	c := config.Default(func(string) (string, bool) { return "", false })
+	c.Data, c.Pool = data, 0
+	if _, err := app.Open(t.Context(), c, slog.New(slog.DiscardHandler), build(t)); err == nil || !strings.Contains(err.Error(), "--data") {
+		t.Errorf("another process on a full disk: %v; want what to do", err)
 	}
 	if err := os.Remove(fill); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.Fatal(err)

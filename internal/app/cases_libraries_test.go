@@ -87,6 +87,14 @@ var plotScenarios = []scenario{
 		}},
 		{send: "i = Image.new('L', (5, 5)); i.show(); i", images: 1},
 	}},
+	{"Chinese, Japanese, Korean", []step{
+		{
+			send:   "import matplotlib.pyplot as plt\nplt.title('中文 简体 繁體')\nplt.xlabel('日本語 ラベル')\nplt.plot([1], label='한국어')\nplt.legend();",
+			images: 1, never: []string{"Note: ", "Glyph"},
+		},
+		{send: "plt.title('\\U00012000');", images: 1, text: []string{"drawn as boxes"}},
+		{send: "from PIL import ImageFont\nImageFont.truetype('wqy-microhei.ttc', 20).getname()[0]", value: "'WenQuanYi Micro Hei'"},
+	}},
 	{"PLT-08", []step{
 		{send: "import matplotlib\nmatplotlib.use('TkAgg')\nimport matplotlib.pyplot as plt\nplt.plot([1])\nplt.show()", images: 1, never: []string{"Warning", "non-interactive"}},
 		{send: "plt.switch_backend('QtAgg')\nplt.plot([1]); plt.show(block=True)", images: 1, never: []string{"Warning"}},

@@ -75,6 +75,13 @@ var proseScenarios = []scenario{
 	asked("MSG-14 words that compile", "not good"),
 	asked("MSG-14 a question with a code span", "What does `len` do?"),
 	asked("MSG-14 another language", "Berechne bitte die Summe der ersten zehn Primzahlen."),
+	{"MSG-14 a variable", []step{
+		{send: "x = [6, 7]"},
+		{send: "x", value: "[6, 7]"},
+		{send: "`x`, 42", value: "", failure: []string{""}, text: []string{"No Python code was found"}},
+		{send: "x, 42", value: "([6, 7], 42)"},
+		{send: "thanks", failure: []string{"NameError"}, text: []string{"```python"}},
+	}},
 	asked("MSG-14 other code", "```bash\nrm -rf /\n```"),
 	{"MSG-18", []step{
 		{send: "Please run this:\nimport math\nprint(math.floor(2.7))", stdout: "2\n"},

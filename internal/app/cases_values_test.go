@@ -45,7 +45,7 @@ var resultScenarios = []scenario{
 		{send: "!pip install cowsay\n%matplotlib inline\nprint('x')", stdout: "x\n", text: []string{"not installed: cowsay"}, never: []string{"SyntaxError"}},
 		{send: "%pip install -q 'numpy>=2' pandas[excel]\n1 + 1", value: "2", text: []string{"numpy>=2", "pandas[excel]"}, never: []string{"SyntaxError"}},
 		{send: "```python\n!pip install cowsay\n```", text: []string{"not installed: cowsay"}, never: []string{"SyntaxError"}},
-		{send: "!ls -la\nprint('x')", failure: []string{"line 1", "subprocess.run(\"ls -la\", shell=True)"}},
+		{send: "!ls -la\nprint('x')", failure: []string{"    !ls -la", "line 1", "subprocess.run(\"ls -la\", shell=True)"}, never: []string{"raise SyntaxError"}},
 		{send: "%%time\nprint('x')", stdout: "x\n", never: []string{"SyntaxError"}},
 	}},
 	{"VAL-07", []step{
@@ -141,7 +141,7 @@ var exitScenarios = []scenario{
 		{send: "import threading\nt = threading.Thread(target=sys.exit, args=(5,)); t.start(); t.join()\nx + 1", value: "42"},
 	}},
 	{"EXT-06", []step{
-		{send: "import os\nprint('so far')\nos._exit(3)", stdout: "so far\n", failure: []string{"ended with status 3", "variables are lost"}},
+		{send: "import os\nprint('so far')\nprint('half', end='')\nos._exit(3)", stdout: "so far\nhalf", failure: []string{"ended with status 3", "variables are lost"}},
 		{send: "print('alive')", stdout: "alive\n", state: chat.Reset},
 		{send: "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", failure: []string{"SIGKILL", "variables are lost"}},
 		{send: "print('alive')", stdout: "alive\n", state: chat.Reset},
@@ -153,7 +153,7 @@ var exitScenarios = []scenario{
 	{"EXT-07", []step{
 		{send: "import ctypes\nprint('so far')\nctypes.string_at(0)", stdout: "so far\n", failure: []string{"crashed (SIGSEGV)", "variables are lost"}},
 		{send: "print('alive')", stdout: "alive\n", state: chat.Reset},
-		{send: "import os\nprint('so far')\nos.abort()", stdout: "so far\n", failure: []string{"crashed (SIGABRT)"}},
+		{send: "import os\nprint('so far', end=' ')\nos.abort()", stdout: "so far ", failure: []string{"crashed (SIGABRT)"}},
 		{send: "print('alive')", stdout: "alive\n", state: chat.Reset},
 		{send: "import threading, ctypes\nthreading.Thread(target=ctypes.string_at, args=(0,)).start()\nimport time; time.sleep(30)", failure: []string{"crashed (SIGSEGV)"}},
 		{send: "import subprocess, sys\nx = 1\nsubprocess.run([sys.executable, '-c', 'import ctypes; ctypes.string_at(0)']).returncode", value: "-11", state: chat.Reset},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,13 +51,13 @@ func Doctor(ctx context.Context, c config.Config, build Build) []Finding {
 	defer cancel()
 	findings := []Finding{container()}
 	spaces := namespaces(ctx, build.Program)
-	findings = append(findings, spaces, groups(), disk(c.Data), openFiles(), shown())
+	findings = append(findings, spaces, groups(limitsOf(c)), disk(c.Data), openFiles(), shown())
 	python := unpacked(ctx, c.Data)
 	findings = append(findings, python)
 	if spaces.Level == Broken || python.Level == Broken {
 		return append(findings, Finding{Name: "a guest", Level: Unknown, Detail: "not tried, because of the above"})
 	}
-	return append(findings, tryGuest(ctx, c, build))
+	return append(findings, packages(ctx, c, build), tryGuest(ctx, c, build))
 }
 
 // container tells whether this is a container and what of it stands in the way.
@@ -150,18 +151,20 @@ func namespaceRemedies() []string {
 }
 
 // groups tells which limits a control group holds.
-func groups() Finding {
+func groups(limits sandbox.Limits) Finding {
 	f := Finding{Name: "control groups", Detail: "version 1"}
 	if _, err := os.Stat("/sys/fs/cgroup/cgroup.controllers"); err == nil {
 		f.Detail = "version 2"
 	} else if _, err := os.Stat("/sys/fs/cgroup/memory"); err != nil {
 		f.Detail = "none"
 	}
-	if missing := sandbox.MissingGroups(); len(missing) > 0 {
+	if missing := sandbox.MissingGroups(limits); len(missing) > 0 {
 		f.Level = Less
 		f.Detail += "; " + strings.Join(missing, "; ")
-		f.Remedy = "nothing needs to be done: the memory limit is held by the server, whole processors by affinity; " +
-			"for fractions run as a systemd service with Delegate=yes, or as root"
+		f.Remedy = "nothing needs to be done: the memory limit is held by the server, whole processors by affinity"
+		if limits.CPUs != math.Trunc(limits.CPUs) {
+			f.Remedy = "for a fraction in --cpus run as a systemd service with Delegate=yes, or as root"
+		}
 	}
 	return f
 }
@@ -212,12 +215,11 @@ func openFiles() Finding {
 
 // shown tells of what guests see of the host and programs expect.
 func shown() Finding {
-	f := Finding{Name: "shared data", Detail: "time zones, certificates and fonts are there"}
+	f := Finding{Name: "shared data", Detail: "time zones and certificates are there"}
 	var missing []string
 	for name, files := range map[string][]string{
 		"time zones (tzdata)":            {"/usr/share/zoneinfo/UTC"},
 		"certificates (ca-certificates)": {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"},
-		"fonts (e.g. fonts-noto-cjk)":    {"/usr/share/fonts"},
 	} {
 		found := false
 		for _, file := range files {

@@ -48,8 +48,13 @@ func (o observed) Turn(ctx context.Context, r chat.Request) (*chat.Reply, error)
 }
 
 // OpenFile opens a file of a chat; see chat.Service.
-func (o observed) OpenFile(ctx context.Context, owner, uri string) (chat.File, io.ReadCloser, error) {
+func (o observed) OpenFile(ctx context.Context, owner, uri string) (chat.File, io.ReadSeekCloser, error) {
 	return o.chats.OpenFile(ctx, owner, uri) //nolint:wrapcheck // the same contract
+}
+
+// ListFiles lists files of an owner; see chat.Service.
+func (o observed) ListFiles(ctx context.Context, owner, cursor string, most int) ([]chat.ListedFile, bool, error) {
+	return o.chats.ListFiles(ctx, owner, cursor, most) //nolint:wrapcheck // the same contract
 }
 
 func outcomeOf(reply *chat.Reply, err error) string {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"runpython/internal/about"
 )
 
 const (
@@ -29,7 +31,10 @@ func (a *App) Serve(ctx context.Context, ready func(mcpURL, adminURL string)) er
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/", a.mcp.Handler())
-	servers := []*served{{server: newServer(mux), listener: listener}}
+	pages := about.Pages(shownURL(listener))
+	mux.Handle(about.CardPath, pages)
+	mux.Handle(about.LLMsPath, pages)
+	servers := []*served{{server: newServer(exactPaths(mux, a.mcp.Handler())), listener: listener}}
 	adminURL := ""
 	if a.config.AdminListen != "" {
 		admin, err := listen(ctx, a.config.AdminListen)
@@ -47,8 +52,20 @@ func (a *App) Serve(ctx context.Context, ready func(mcpURL, adminURL string)) er
 		<-ctx.Done()
 		return a.drain(context.WithoutCancel(ctx), servers)
 	})
-	ready("http://"+listener.Addr().String()+"/mcp", adminURL)
+	ready(urlOf(listener), adminURL)
 	return group.Wait() //nolint:wrapcheck // wrapped by run and drain
+}
+
+// urlOf returns the URL of the endpoint at the address that is listened on.
+func urlOf(l net.Listener) string { return "http://" + l.Addr().String() + "/mcp" }
+
+// shownURL is urlOf as far as everybody may know it and can use it: that of another
+// address than loopback tells of the operator's network and may lead nowhere.
+func shownURL(l net.Listener) string {
+	if a, ok := l.Addr().(*net.TCPAddr); ok && a.IP.IsLoopback() {
+		return urlOf(l)
+	}
+	return ""
 }
 
 // drain lets calls in flight end, and then closes the connections. Meanwhile /readyz says

@@ -35,8 +35,8 @@ A chat lives as long as the process that holds it, for now: --chat finds chats i
 and a new one answers that the chat is unknown.
 
 In a dialogue Enter sends the message. An open bracket, string or fence goes on in the next line, a block
-until an empty line, and a paste of several lines is one message. Ctrl-C stops a run and keeps its
-variables, Ctrl-D or exit leaves.`
+until an empty line, and a paste of several lines is one message. A name alone shows that variable. Ctrl-C stops a run and keeps its
+variables, Ctrl-D or exit leaves. When the code calls input(), Enter answers and Ctrl-D declines.`
 
 const chatExamples = `  runpython chat 'print(6 * 7)'
   runpython chat --file data.csv 'open("data.csv").readline()'
@@ -158,10 +158,11 @@ func (u uploads) close() {
 // A talk is a chat from the side of the terminal.
 type talk struct {
 	*command
-	app   App
-	cfg   config.Config
-	id    string // of the chat, "" before it began
-	saver *saver
+	app    App
+	cfg    config.Config
+	id     string // of the chat, "" before it began
+	saver  *saver
+	editor *console.Editor // of a dialogue
 }
 
 func (c *command) newTalk(app App, cfg config.Config) *talk {
@@ -183,7 +184,7 @@ func (t *talk) upload(ctx context.Context, files uploads) error {
 // turn runs a message and shows the reply; failed tells that the code did not do it.
 func (t *talk) turn(ctx context.Context, message string) (failed bool, err error) {
 	t.status.Start("starting")
-	reply, err := t.app.Turn(ctx, chat.Request{ChatID: t.id, Message: message, Progress: t.progress})
+	reply, err := t.app.Turn(ctx, chat.Request{ChatID: t.id, Message: message, Progress: t.progress, Ask: t.asker()})
 	output := t.status.Stop()
 	if err != nil {
 		return false, errors.Join(t.showLost(output), err)

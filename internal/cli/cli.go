@@ -75,6 +75,8 @@ type Streams struct {
 	Out io.Writer
 	Err io.Writer
 	Env config.Lookup // nil: the environment of the process
+
+	EnvNames []string // names of its variables; with a nil Env those of the process
 }
 
 // Main runs the command that args name, without the name of the program, and returns
@@ -99,7 +101,7 @@ type command struct {
 
 func newCommand(program Program, streams Streams) *command {
 	if streams.Env == nil {
-		streams.Env = config.Environment
+		streams.Env, streams.EnvNames = config.Environment, config.EnvironmentNames()
 	}
 	c := &command{
 		program: program.complete(),
@@ -169,6 +171,9 @@ func (c *command) add(cmd *cobra.Command, quiet bool, run action) *cobra.Command
 		if err != nil {
 			return err
 		}
+		for _, unknown := range config.UnknownVariables(c.EnvNames) {
+			c.say(unknown)
+		}
 		return run(cmd.Context(), cfg, args)
 	}
 	return cmd
@@ -194,7 +199,10 @@ func (c *command) with(ctx context.Context, cfg config.Config, use func(App) err
 	}
 	err = use(app)
 	closing := app.Close()
-	if _, said := err.(saidError); said && closing != nil { //nolint:errorlint // only when nothing is joined to it
+	if closing == nil {
+		return err // as it is: only an error that nothing is joined to counts as said
+	}
+	if _, said := err.(saidError); said { //nolint:errorlint // only when nothing is joined to it
 		c.say("end the program: " + closing.Error())
 		return err
 	}

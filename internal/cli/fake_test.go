@@ -117,6 +117,8 @@ func (a *fakeApp) do(ctx context.Context, r chat.Request, reply *chat.Reply, wor
 		run.Error, reply.IsError = text, true
 	case "text":
 		reply.Text += text + "\n"
+	case "lost": // beside what the code did
+		reply.Problems, reply.IsError = append(reply.Problems, text), true
 	case "prose": // nothing to run
 		reply.Runs, reply.Text, reply.IsError = nil, text, true
 		reply.ChatID = ""
@@ -145,6 +147,17 @@ func (a *fakeApp) do(ctx context.Context, r chat.Request, reply *chat.Reply, wor
 		r.Progress(chat.Progress{Step: "output", Stdout: "waiting for Ctrl-C\n"})
 		<-ctx.Done()
 		run.Stdout, run.Error, reply.IsError = "waiting for Ctrl-C\n", "Stopped, because the caller stopped the call.", true
+	case "ask":
+		if r.Ask == nil {
+			run.Error, reply.IsError = "EOFError: nobody", true
+			break
+		}
+		r.Progress(chat.Progress{Step: "asking"})
+		a := r.Ask(ctx, chat.Question{Prompt: text, Output: "\x1b[2Jso far\n"})
+		run.Stdout += fmt.Sprintf("%s %q\n", a.Outcome, a.Text)
+		if ctx.Err() != nil {
+			run.Error, reply.IsError = "Stopped, because the caller stopped the call.", true
+		}
 	case "cancel": // before anything ran
 		r.Progress(chat.Progress{Step: "output", Stdout: "seen before\n"})
 		<-ctx.Done()

@@ -122,11 +122,15 @@ func (t *talk) showPlain(reply *chat.Reply) error {
 		}
 	}
 	switch {
-	case reply.IsError && !explained:
-		t.problem(reply.Text)
-	case len(reply.Runs) == 0:
+	case len(reply.Runs) == 0 && !reply.IsError:
 		_, err := io.WriteString(t.Out, joined("", reply.Text))
 		return err
+	case len(reply.Runs) == 0, reply.IsError && !explained && len(reply.Problems) == 0:
+		t.problem(reply.Text)
+	default:
+		for _, p := range reply.Problems {
+			t.say(p)
+		}
 	}
 	return nil
 }

@@ -24,11 +24,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 )
 
-// Config is everything that a person can set. It holds no secret; a setting
-// that is one has type [Secret].
+// Config is everything that a person can set. A setting that is a secret, or may have
+// one in it, has type [Secret].
 type Config struct {
 	Data        string        // absolute directory of all state, "" only when the environment names no home
 	RunTimeout  time.Duration // longest run
@@ -41,14 +42,32 @@ type Config struct {
 	Runsc       string        // absolute path of a runsc to use instead of the one inside, or ""
 	HostTools   bool          // whether guests see the host's /bin and /usr/bin
 
+	// Of packages.
+
+	Packages          string        // PackagesAuto, PackagesListed or PackagesOff
+	UV                string        // absolute path of uv, "" to look for one
+	IndexURL          Secret        // empty: what the variables of uv and pip say
+	ExtraIndexURLs    []Secret      // asked before it
+	FindLinks         []string      // folders of wheels, URLs
+	NoIndex           bool          // only FindLinks
+	CABundle          string        // PEM file, ""
+	AllowPackages     []string      // names
+	DenyPackages      []string      // names
+	ExcludeNewer      time.Duration // least age of what is installed, 0 for any
+	InstallTimeout    time.Duration // longest install
+	PackageBytes      int64         // of one wheel
+	EnvironmentBytes  int64         // packages of one chat
+	PackageCacheBytes int64         // of the cache of packages
+
 	LogFormat string     // FormatText or FormatJSON
 	LogLevel  slog.Level // the least level that is logged
 
 	// Of serve.
 
-	Listen      string // host:port of the MCP endpoint; port 0 is any free one
-	AdminListen string // host:port of health and metrics, or ""
-	Auth        string // "" (what the address asks for) or AuthNone
+	Listen      string   // host:port of the MCP endpoint; port 0 is any free one
+	AllowHosts  []string // names, without port, under which clients may reach it beside its addresses
+	AdminListen string   // host:port of health and metrics, or ""
+	Auth        string   // "" (what the address asks for) or AuthNone
 
 	// Of chat and doctor.
 
@@ -77,6 +96,22 @@ func Environment(name string) (string, bool) {
 	return os.LookupEnv(name) //nolint:forbidigo // this is the place where it is read
 }
 
+// EnvironmentNames returns the names of the variables of the process that are not empty.
+func EnvironmentNames() []string {
+	var names []string
+	for _, v := range os.Environ() { //nolint:forbidigo // this is the place where it is read
+		if name, value, _ := strings.Cut(v, "="); value != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// ProcessEnvironment returns the variables of the process, "NAME=value".
+func ProcessEnvironment() []string {
+	return os.Environ() //nolint:forbidigo // this is the place where it is read
+}
+
 // Default returns the settings of a program that was told nothing. The data
 // directory is the user's: $XDG_DATA_HOME/runpython or ~/.local/share/runpython.
 func Default(env Lookup) Config {
@@ -90,9 +125,17 @@ func Default(env Lookup) Config {
 		CPUs:        float64(runtime.NumCPU()),
 		Pool:        2,
 		HostTools:   true,
-		LogFormat:   FormatText,
-		LogLevel:    slog.LevelInfo,
-		Listen:      "127.0.0.1:8000",
+
+		Packages:          PackagesAuto,
+		ExcludeNewer:      3 * 24 * time.Hour,
+		InstallTimeout:    2 * time.Minute,
+		PackageBytes:      512 << 20,
+		EnvironmentBytes:  4 << 30,
+		PackageCacheBytes: 20 << 30,
+
+		LogFormat: FormatText,
+		LogLevel:  slog.LevelInfo,
+		Listen:    "127.0.0.1:8000",
 	}
 }
 

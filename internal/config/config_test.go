@@ -69,11 +69,19 @@ func TestDefaults(t *testing.T) {
 		CPUs:        float64(runtime.NumCPU()),
 		Pool:        2,
 		HostTools:   true,
-		LogFormat:   config.FormatText,
-		LogLevel:    slog.LevelInfo,
-		Listen:      "127.0.0.1:8000",
+
+		Packages:          config.PackagesAuto,
+		ExcludeNewer:      72 * time.Hour,
+		InstallTimeout:    2 * time.Minute,
+		PackageBytes:      512 << 20,
+		EnvironmentBytes:  4 << 30,
+		PackageCacheBytes: 20 << 30,
+
+		LogFormat: config.FormatText,
+		LogLevel:  slog.LevelInfo,
+		Listen:    "127.0.0.1:8000",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(config.Secret{})); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
 	}
 }
@@ -154,6 +162,8 @@ func TestRanges(t *testing.T) {
 		{"host-tools", []string{"true", "false"}, []string{"maybe", "yes"}, "true or false"},
 		{"auth", []string{"none", ""}, []string{"basic"}, "none"},
 		{"listen", []string{"127.0.0.1:0", "[::1]:65535", "localhost:80", "0.0.0.0:1"}, []string{"127.0.0.1", ":http", "127.0.0.1:65536", "example.org:80", "127.0.0.1:-1", ""}, ""},
+		{"allow-host", []string{"run.example.org", "box", "10.0.0.7", "xn--bcher-kva.example"},
+			[]string{"https://run.example.org", "run.example.org:8000", "*", "a b", "b\u00fccher.example", "", strings.Repeat("x", 254)}, "without scheme and port"},
 		{"admin-listen", []string{"", "127.0.0.1:9000"}, []string{"9000"}, "IP:PORT"},
 		{"runsc", []string{"/bin/sh", ""}, []string{"/no/such/runsc", "/etc/passwd", "/tmp"}, "executable file"},
 		{"data", []string{"/srv"}, []string{"", "~/x", "a\x00b", "a\nb", "\xff", strings.Repeat("x", 5000)}, ""},

@@ -20,6 +20,7 @@ type kind[T any] struct {
 	arg    string
 	limits string
 	yaml   []string
+	secret bool // see setting
 	parse  func(text string) (T, error)
 	format func(v T) string
 }
@@ -257,3 +258,23 @@ func address(off bool) kind[string] {
 }
 
 func asIs(text string) string { return text }
+
+// maxHostBytes is the longest name of a host (RFC 1035).
+const maxHostBytes = 253
+
+// hostName is the name of a host as it stands in URLs, without a port.
+func hostName() kind[string] {
+	return kind[string]{
+		arg: "NAME", yaml: []string{tagString},
+		parse: func(text string) (string, error) {
+			foreign := strings.ContainsFunc(text, func(r rune) bool {
+				return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '.' || r == '_')
+			})
+			if text == "" || len(text) > maxHostBytes || foreign {
+				return "", refusal("must be the name of a host as in a URL, such as run.example.org, without scheme and port")
+			}
+			return text, nil
+		},
+		format: func(v string) string { return v },
+	}
+}

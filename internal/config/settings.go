@@ -23,6 +23,7 @@ type setting struct {
 	arg    string   // what the flag takes, for help; "" for a switch
 	limits string   // the range for help, or ""
 	yaml   []string // tags that the key may have
+	secret bool     // a value that is refused is not shown
 
 	set   func(c *Config, text string) error // for a list: adds one
 	get   func(c *Config) string
@@ -38,7 +39,7 @@ const (
 
 // settings returns the table, in the order of help.
 func settings() []setting {
-	return []setting{
+	return append([]setting{
 		entry("data", directory(), "directory of all state", nil,
 			func(c *Config) *string { return &c.Data }),
 		entry("run-timeout", duration(time.Second, 24*time.Hour), "longest time of one run", nil,
@@ -67,6 +68,8 @@ func settings() []setting {
 
 		entry("listen", address(false), "address of the MCP endpoint; port 0 takes a free one", []string{serve},
 			func(c *Config) *string { return &c.Listen }),
+		repeated("allow-host", hostName(), "serve clients that reach the endpoint by this name; may be repeated", []string{serve},
+			func(c *Config) *[]string { return &c.AllowHosts }),
 		entry("admin-listen", address(true), "address of health and metrics; none when empty", []string{serve},
 			func(c *Config) *string { return &c.AdminListen }),
 		entry("auth", optional(choice(AuthNone)), "\"none\" lets everybody who reaches the address run code", []string{serve},
@@ -80,12 +83,15 @@ func settings() []setting {
 			func(c *Config) *string { return &c.Output }),
 		repeated("file", word("FILE"), "put this file into /work before the run; may be repeated", []string{chat},
 			func(c *Config) *[]string { return &c.Files }),
-	}
+	}, packageSettings()...)
 }
+
+// variablePrefix begins the name of each variable of a setting.
+const variablePrefix = "RUNPYTHON_"
 
 // variable returns the name of the environment variable of a setting.
 func variable(name string) string {
-	return "RUNPYTHON_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+	return variablePrefix + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }
 
 // has tells whether a command has the flag of s.
@@ -100,6 +106,9 @@ func (s setting) apply(c *Config, values ...string) (refused string, err error) 
 	}
 	for _, v := range values {
 		if err := s.set(c, v); err != nil {
+			if s.secret {
+				v = hidden
+			}
 			return v, err
 		}
 	}
@@ -119,7 +128,7 @@ func (s setting) help() string {
 func entry[T any](name string, k kind[T], usage string, on []string, at func(*Config) *T) setting {
 	return setting{
 		name: name, usage: usage, on: on,
-		arg: k.arg, limits: k.limits, yaml: k.yaml,
+		arg: k.arg, limits: k.limits, yaml: k.yaml, secret: k.secret,
 		set: func(c *Config, text string) error {
 			v, err := k.parse(text)
 			if err != nil {
@@ -136,10 +145,10 @@ func entry[T any](name string, k kind[T], usage string, on []string, at func(*Co
 const maxListed = 100
 
 // repeated makes a setting that is a list of values of kind k.
-func repeated(name string, k kind[string], usage string, on []string, at func(*Config) *[]string) setting {
+func repeated[T any](name string, k kind[T], usage string, on []string, at func(*Config) *[]T) setting {
 	return setting{
 		name: name, usage: usage, on: on,
-		arg: k.arg, limits: k.limits, yaml: k.yaml,
+		arg: k.arg, limits: k.limits, yaml: k.yaml, secret: k.secret,
 		reset: func(c *Config) { *at(c) = nil },
 		set: func(c *Config, text string) error {
 			v, err := k.parse(text)
@@ -152,6 +161,12 @@ func repeated(name string, k kind[string], usage string, on []string, at func(*C
 			*at(c) = append(*at(c), v)
 			return nil
 		},
-		get: func(c *Config) string { return strings.Join(*at(c), ":") },
+		get: func(c *Config) string {
+			texts := make([]string, len(*at(c)))
+			for i, v := range *at(c) {
+				texts[i] = k.format(v)
+			}
+			return strings.Join(texts, ":")
+		},
 	}
 }

@@ -1,12 +1,14 @@
 package sandbox
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 )
 
 // Where a guest finds the folders of the host that are in a Config. Bytecode and
@@ -14,13 +16,26 @@ import (
 const (
 	GuestPython   = "/opt/python"    // Config.Interpreter
 	GuestPrograms = "/opt/runpython" // Program.Dir
+	GuestPackages = "/opt/env"       // Sandbox.Environment; start.py knows it too
 )
+
+// memoryName is the file in a guest's folder that is its /proc/meminfo.
+const memoryName = "meminfo"
 
 // Where other things are in the guest.
 const (
-	guestPackages = "/opt/env"
-	guestWork     = "/work"
-	guestHome     = "/tmp"
+	guestWork   = "/work"
+	guestHome   = "/tmp"
+	guestEgress = "/run/egress" // the socket of the host's proxy is in it; forwarder.py knows it too
+)
+
+// egressPort is where the guest's forwarder listens, on 127.0.0.1 of the guest.
+const egressPort = 3128
+
+// The folders of Sandbox.Egress and Sandbox.Environment in the folder of a guest.
+const (
+	egressName      = "egress"
+	environmentName = "env"
 )
 
 // A mount, a process and a spec are the parts of an OCI runtime configuration
@@ -66,27 +81,31 @@ type spec struct {
 }
 
 // initCapabilities are those of the guest's first process: to become another user, to end
-// processes of that user, and to read and count that user's files. The kernel, and with it
-// all code of a chat, has none.
-var initCapabilities = []string{"CAP_KILL", "CAP_SETGID", "CAP_SETUID", "CAP_DAC_READ_SEARCH"}
+// processes of that user, to read and count that user's files, and to mount over the root, so
+// that nobody gets a user namespace. The kernel, and with it all code of a chat, has none.
+var initCapabilities = []string{"CAP_KILL", "CAP_SETGID", "CAP_SETUID", "CAP_DAC_READ_SEARCH", "CAP_SYS_ADMIN"}
 
 // writeBundle writes the folder of a guest: its configuration and what it mounts alone.
 func (h *Host) writeBundle(dir string) error {
-	for _, name := range []string{"work", "state"} {
+	folders := []string{"work", "state", environmentName}
+	if h.config.Egress {
+		folders = append(folders, egressName)
+	}
+	for _, name := range folders {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
 			return fmt.Errorf("folder of a guest: %w", err)
 		}
 	}
-	// The guest's user is not the host's: it may write because everybody may.
+	// The guest's user is not the host's: it may write and read because everybody may.
 	// The folder above is closed to others.
-	if err := os.Chmod(filepath.Join(dir, "work"), 0o777); err != nil {
+	if err := errors.Join(os.Chmod(filepath.Join(dir, "work"), 0o777), os.Chmod(filepath.Join(dir, environmentName), 0o755)); err != nil {
 		return fmt.Errorf("folder of a guest: %w", err)
 	}
 	config, err := json.Marshal(h.spec(dir))
 	if err != nil {
 		return fmt.Errorf("configuration of a guest: %w", err)
 	}
-	memory := filepath.Join(dir, "meminfo")
+	memory := filepath.Join(dir, memoryName)
 	return errors.Join(
 		os.WriteFile(filepath.Join(dir, "config.json"), config, 0o600),
 		os.WriteFile(memory, []byte(h.config.Limits.memoryInformation()), 0o444),
@@ -101,7 +120,7 @@ func (h *Host) spec(dir string) spec {
 	s.Process = process{
 		Cwd:             "/",
 		Args:            h.guestCommand(),
-		Env:             guestEnvironment(h.config.Limits.processors()),
+		Env:             h.guestEnvironment(),
 		NoNewPrivileges: true,
 		Capabilities: map[string][]string{
 			"bounding": initCapabilities, "effective": initCapabilities, "permitted": initCapabilities,
@@ -121,7 +140,11 @@ func (h *Host) spec(dir string) spec {
 func (h *Host) guestCommand() []string {
 	command := []string{GuestPython + "/bin/python3"}
 	command = append(command, h.config.Program.Arguments...)
-	return append(command, h.config.Limits.arguments()...)
+	command = append(command, h.config.Limits.arguments()...)
+	if h.config.Egress {
+		command = append(command, "egress="+strconv.Itoa(egressPort))
+	}
+	return command
 }
 
 func (h *Host) mounts(dir string) []mount {
@@ -138,10 +161,11 @@ func (h *Host) mounts(dir string) []mount {
 		bind(h.config.Interpreter, GuestPython, "ro"),
 		bind(h.config.Program.Dir, GuestPrograms, "ro"),
 		bind(filepath.Join(dir, "work"), guestWork, "rw"),
-		bind(filepath.Join(dir, "meminfo"), "/proc/meminfo", "ro"),
+		bind(filepath.Join(dir, memoryName), "/proc/meminfo", "ro"),
+		bind(cmp.Or(h.config.Environment, filepath.Join(dir, environmentName)), GuestPackages, "ro"),
 	}
-	if h.config.Environment != "" {
-		mounts = append(mounts, bind(h.config.Environment, guestPackages, "ro"))
+	if h.config.Egress {
+		mounts = append(mounts, bind(filepath.Join(dir, egressName), guestEgress, "ro"))
 	}
 	for _, folder := range h.root.binds {
 		mounts = append(mounts, bind(folder, folder, "ro"))
@@ -154,10 +178,10 @@ func bind(source, destination, mode string) mount {
 }
 
 // guestEnvironment is the whole environment of a guest: nothing of the host's.
-func guestEnvironment(processors int) []string {
-	threads := strconv.Itoa(processors)
-	return []string{
-		"PATH=" + GuestPython + "/bin:/usr/local/bin:/usr/bin:/bin",
+func (h *Host) guestEnvironment() []string {
+	threads := strconv.Itoa(h.config.Limits.processors())
+	environment := []string{
+		"PATH=" + GuestPython + "/bin:" + GuestPackages + "/bin:/usr/local/bin:/usr/bin:/bin",
 		"HOME=" + guestHome,
 		"TMPDIR=/tmp",
 		"USER=user",
@@ -173,4 +197,20 @@ func guestEnvironment(processors int) []string {
 		"MKL_NUM_THREADS=" + threads,
 		"NUMEXPR_MAX_THREADS=" + threads,
 	}
+	if h.config.Egress {
+		environment = append(environment, proxyEnvironment()...)
+	}
+	return environment
+}
+
+// proxyEnvironment tells clients of the way out. Some read the names in capitals, some the
+// others; curl reads http_proxy only in small letters.
+func proxyEnvironment() []string {
+	proxy := "http://127.0.0.1:" + strconv.Itoa(egressPort)
+	var environment []string
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
+		environment = append(environment, name+"="+proxy, strings.ToLower(name)+"="+proxy)
+	}
+	const direct = "localhost,127.0.0.1,::1"
+	return append(environment, "NO_PROXY="+direct, "no_proxy="+direct)
 }

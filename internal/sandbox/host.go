@@ -38,9 +38,13 @@ type Config struct {
 	HostTools   bool // whether guests see the host's /bin and /usr/bin
 	Log         *slog.Logger
 
-	// Environment is a folder of installed packages that every guest sees
-	// read-only at /opt/env, from which its Python imports; "" for none.
+	// Environment is a folder of installed packages that all guests share in place
+	// of Sandbox.Environment, for tests; "" for none.
 	Environment string
+
+	// Egress gives guests a way out: a forwarder, variables that tell clients of it, and the
+	// folder Sandbox.Egress. Without a socket in there nothing can be reached still.
+	Egress bool
 
 	// Keeper is the command line of a process that runs KeeperMain; empty for none.
 	Keeper []string
@@ -104,12 +108,12 @@ func Open(ctx context.Context, config Config) (*Host, error) {
 	config.Runsc = path
 	h := &Host{
 		config: config,
-		runsc:  runsc{path: path, workBytes: config.Limits.WorkBytes, processors: config.Limits.processors()},
+		runsc:  runsc{path: path, workBytes: config.Limits.WorkBytes, processors: config.Limits.processors(), egress: config.Egress},
 		starts: make(chan struct{}, max(2, runtime.NumCPU())),
 		live:   make(map[string]*Sandbox),
 		wake:   make(chan struct{}, 1),
 	}
-	if h.root, err = openRootfs(config.Data, config.HostTools, config.Environment != ""); err != nil {
+	if h.root, err = openRootfs(config.Data, config.HostTools); err != nil {
 		return nil, err
 	}
 	becomeSubreaper()
@@ -189,7 +193,7 @@ func (h *Host) start(ctx context.Context) (*Sandbox, error) {
 	case <-ctx.Done():
 		return nil, fmt.Errorf("wait for other starts: %w", ctx.Err())
 	}
-	var all, imageErr error
+	var last, imageErr error
 	for attempt := range startAttempts {
 		image := ""
 		if imageErr == nil {
@@ -197,13 +201,8 @@ func (h *Host) start(ctx context.Context) (*Sandbox, error) {
 		}
 		s, err := h.startOnce(ctx, image)
 		switch {
-		case err == nil && image != "":
-			h.image.worked()
-			return s, nil
-		case err == nil && imageErr != nil:
-			h.image.failed(imageErr) // the machine is well: it was the image
-			return s, nil
 		case err == nil:
+			h.succeeded(image, imageErr, last, attempt+1)
 			return s, nil
 		case ctx.Err() != nil:
 			return nil, err
@@ -211,14 +210,28 @@ func (h *Host) start(ctx context.Context) (*Sandbox, error) {
 			imageErr = err
 		}
 		h.failed.Add(1)
-		h.config.Log.Warn("a guest did not start", "attempt", attempt+1, "error", err)
-		all = errors.Join(all, err)
+		last = err
 	}
-	if errors.Is(all, errUnmeasured) {
-		return nil, fault.New(fault.Unsupported, all,
+	// One cause is enough: all attempts that matter were made in the same way.
+	if errors.Is(last, errUnmeasured) {
+		return nil, fault.New(fault.Unsupported, last,
 			"no sandbox is given out whose memory cannot be measured: /proc must be readable, and --runsc of a version that this program knows")
 	}
-	return nil, fault.New(fault.Unsupported, all, "no sandbox could be started on this machine; `runpython doctor` says why")
+	return nil, fault.New(fault.Unsupported, last, "no sandbox could be started on this machine; `runpython doctor` says why")
+}
+
+// succeeded notes a start that came to a guest, from the image unless that is "", and what
+// went wrong before it.
+func (h *Host) succeeded(image string, imageErr, last error, attempts int) {
+	switch {
+	case image != "":
+		h.image.worked()
+	case imageErr != nil:
+		h.image.failed(imageErr) // the machine is well: it was the image
+	}
+	if last != nil {
+		h.config.Log.Warn("a guest did not start at once", "attempts", attempts, "error", last)
+	}
 }
 
 // errUnmeasured says that a living guest has no memory file, so its limit would not hold.
@@ -270,6 +283,12 @@ func (h *Host) launch(ctx context.Context, image string) (*Sandbox, error) {
 	s := &Sandbox{
 		ID: id, Channel: p.channel, Stdout: p.stdout, Stderr: p.stderr, Uploads: filepath.Join(dir, "work"),
 		host: h, dir: dir, restored: image != "",
+	}
+	if h.config.Environment == "" {
+		s.Environment = filepath.Join(dir, environmentName)
+	}
+	if h.config.Egress {
+		s.Egress = filepath.Join(dir, egressName)
 	}
 	if err == nil {
 		err = s.readState()

@@ -24,10 +24,15 @@ type runsc struct {
 	path       string
 	workBytes  int64
 	processors int
+	egress     bool // guests may connect to sockets of the host that are mounted for them
 }
 
 // commandDeadline bounds a command to a guest that should answer at once.
 const commandDeadline = 10 * time.Second
+
+// MemoryVariable names, for this program as runsc, the file that says how much memory the
+// guest has; an official binary does not know it.
+const MemoryVariable = "RUNSC_GUEST_MEMINFO"
 
 // complaintBytes bounds what is kept of a command's error output.
 const complaintBytes = 4 << 10
@@ -44,7 +49,7 @@ func (r *runsc) launch(ctx context.Context, dir, id string, p *pipes, command ..
 	args := append(append(flags, command...), "--detach", "--bundle", dir, id)
 	cmd := exec.CommandContext(ctx, r.path, args...)
 	cmd.Args[0] = "runsc"
-	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
+	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", MemoryVariable + "=" + filepath.Join(dir, memoryName)}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.guestIn, p.guestOut, p.guestErr
 	cmd.SysProcAttr = inNewNamespaces()
 	cmd.WaitDelay = time.Second
@@ -64,13 +69,17 @@ func (r *runsc) launch(ctx context.Context, dir, id string, p *pipes, command ..
 
 // flags are gVisor's own, the same for each command to a guest.
 func (r *runsc) flags(dir string) []string {
-	return []string{
+	flags := []string{
 		"--root=" + filepath.Join(dir, "state"),
 		"--network=none",
 		"--ignore-cgroups",
 		"--platform=systrap",
 		"--overlay2=all:dir=" + dir + ",size=" + strconv.FormatInt(r.workBytes, 10),
 	}
+	if r.egress {
+		flags = append(flags, "--host-uds=open")
+	}
+	return flags
 }
 
 // complaint returns what a failed command said, shortened, for the operator.
@@ -193,7 +202,8 @@ func explainNamespaces(err error) error {
 	case errors.Is(err, syscall.EPERM):
 		return fmt.Errorf("this system does not let this process make %s: %w", kinds, err)
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EUSERS):
-		return fmt.Errorf("the limit on %s is reached (/proc/sys/user/max_*_namespaces): %w", kinds, err)
+		// Not wrapped: who looks for a full disk must not find one.
+		return errors.New("the limit on " + kinds + " is reached (/proc/sys/user/max_*_namespaces): " + err.Error())
 	case errors.Is(err, syscall.EINVAL), errors.Is(err, syscall.ENOSYS):
 		return fmt.Errorf("the kernel of this system has no %s: %w", kinds, err)
 	default:

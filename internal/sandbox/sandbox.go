@@ -25,6 +25,13 @@ type Sandbox struct {
 	// Uploads is the folder of the host below the guest's /work. A file that is
 	// put there before the guest first looks is seen by it; the guest never writes there.
 	Uploads string
+	// Environment is the folder of the host, the guest's own, that it sees read-only as
+	// GuestPackages: its Python imports from it, also what is put there while it lives. ""
+	// when Config.Environment is set.
+	Environment string
+	// Egress is the folder of the host, the guest's own, in which its way out is looked for as the
+	// socket named "socket", open to its owner alone; "" when Config.Egress is not set.
+	Egress string
 	// Greeting is what the program's Ready has learned of this guest, for whoever takes it.
 	Greeting any
 

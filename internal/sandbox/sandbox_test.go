@@ -64,6 +64,37 @@ func TestGuestOfThePoolIsRestoredAndUsedOnce(t *testing.T) {
 	}
 }
 
+// Guests that were started and those of the pool are alike. Code gets no user namespace, not
+// in the interpreter after one that has ended either, and finds the memory that it may use, by
+// which libraries size their caches, where the C library looks.
+func TestStartedAndRestoredGuestsAreAlike(t *testing.T) {
+	const memory = "import os; os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE')"
+	const unshare = "import ctypes; ctypes.CDLL(None).unshare(0x10000000)"
+	s := guesttest.NewSetup(t)
+	started := s.Kernel(t, s.Open(t), 0)
+	s.Config.Pool = 1
+	h := s.Open(t)
+	await(t, "a full pool", func() bool { return h.Stats().Pooled == 1 })
+	restored := s.Kernel(t, h, 0)
+	if h.Stats().Restored == 0 {
+		t.Error("no guest was restored")
+	}
+	for name, k := range map[string]*kernel.Kernel{"started": started, "restored": restored} {
+		if got, want := value(t, k, memory), strconv.FormatInt(s.Config.Limits.MemoryBytes, 10); got != want {
+			t.Errorf("a guest that was %s has %s bytes of memory; want %s", name, got, want)
+		}
+		if got := value(t, k, unshare); got != "-1" {
+			t.Errorf("unshare in a guest that was %s gives %q; want -1", name, got)
+		}
+		if _, err := k.Run(t.Context(), kernel.Request{Candidates: []kernel.Candidate{{Code: "import os; os._exit(3)"}}}); err != nil {
+			t.Fatal(err)
+		}
+		if got := value(t, k, unshare); got != "-1" {
+			t.Errorf("unshare in the next interpreter of a guest that was %s gives %q; want -1", name, got)
+		}
+	}
+}
+
 // await waits for something that happens in the background.
 func await(t *testing.T, what string, ready func() bool) {
 	t.Helper()

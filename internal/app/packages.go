@@ -1,0 +1,156 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"runpython/internal/config"
+	"runpython/internal/fault"
+	"runpython/internal/kernel/guest"
+	"runpython/internal/pypi"
+	"runpython/internal/sandbox"
+	"runpython/internal/sandbox/interpreter"
+)
+
+// packagesConfig is what the installer is told. Its folder is on the file system of the
+// guests, so that wheels are linked.
+func packagesConfig(c config.Config, python *interpreter.Interpreter, environ []string) pypi.Config {
+	extra := make([]string, len(c.ExtraIndexURLs))
+	for i, u := range c.ExtraIndexURLs {
+		extra[i] = u.Reveal()
+	}
+	age := c.ExcludeNewer
+	if age == 0 {
+		age = -1
+	}
+	return pypi.Config{
+		Dir: filepath.Join(c.Data, "packages"), Python: python.Executable(), PythonVersion: python.Version,
+		GuestPython: sandbox.GuestPython + "/bin/python3", GuestDir: sandbox.GuestPackages,
+		Environ: environ, UV: c.UV, IndexURL: c.IndexURL.Reveal(), ExtraIndexURLs: extra,
+		FindLinks: c.FindLinks, NoIndex: c.NoIndex, CABundle: c.CABundle,
+		Mode: c.Packages, Allow: c.AllowPackages, Deny: c.DenyPackages,
+		Age: age, Time: c.InstallTimeout, WheelBytes: c.PackageBytes, EnvironmentBytes: c.EnvironmentBytes, CacheBytes: c.PackageCacheBytes,
+	}
+}
+
+// openPackages opens the installer. It asks nobody: the first install does.
+func (a *App) openPackages(ctx context.Context, python *interpreter.Interpreter, build Build) error {
+	if a.config.Packages == config.PackagesOff || build.Environment != "" {
+		return nil
+	}
+	c := packagesConfig(a.config, python, build.Environ)
+	c.Log = a.log
+	installer, err := pypi.Open(ctx, c)
+	if err != nil {
+		return fault.New(fault.Unsupported, err, err.Error()) // it names a setting and shows no secret
+	}
+	a.onClose("packages", func() error { installer.Close(); return nil })
+	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	a.packages = &installs{installer: installer, life: life, cancel: cancel}
+	return nil
+}
+
+// installs are the installs under way, which end before the installer is closed.
+type installs struct {
+	installer *pypi.Installer
+	life      context.Context //nolint:containedctx // ends with close
+	cancel    context.CancelFunc
+
+	mu     sync.Mutex // guards closed, and that no work is added after it
+	closed bool
+	work   sync.WaitGroup
+}
+
+// Install installs packages; see pypi.Installer.
+func (i *installs) Install(ctx context.Context, r pypi.Request) (pypi.Report, error) {
+	if !i.begin() {
+		return pypi.Report{}, fault.New(fault.Canceled, nil, "the server is shutting down")
+	}
+	defer i.work.Done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(i.life, cancel)()
+	return i.installer.Install(ctx, r) //nolint:wrapcheck // the same contract
+}
+
+func (i *installs) begin() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if !i.closed {
+		i.work.Add(1)
+	}
+	return !i.closed
+}
+
+// close ends what is under way, waits for it and refuses what comes.
+func (i *installs) close() error {
+	i.mu.Lock()
+	i.closed = true
+	i.mu.Unlock()
+	i.cancel()
+	i.work.Wait()
+	return nil
+}
+
+// packagesTime bounds what the doctor does about packages: the index may not answer.
+const packagesTime = 30 * time.Second
+
+// packages tells where packages come from, and whether that answers: it is asked for one
+// that does not exist.
+func packages(ctx context.Context, c config.Config, build Build) (f Finding) {
+	f.Name = "packages"
+	if c.Packages == config.PackagesOff {
+		f.Detail = "none are installed (--packages off)"
+		return f
+	}
+	ctx, cancel := context.WithTimeout(ctx, packagesTime)
+	defer cancel()
+	detail, err := tryIndex(ctx, c, build)
+	f.Detail = detail
+	if err != nil {
+		_, shown := fault.Shown(err)
+		f.Level, f.Remedy = Less, "code that needs no package works; see --index-url, --find-links, --ca-bundle and --uv, or set --packages off"
+		f.Detail = strings.TrimPrefix(detail+"; "+shown, "; ")
+	}
+	return f
+}
+
+// tryIndex describes the sources of packages. The error is of whatever keeps them from being used.
+func tryIndex(ctx context.Context, c config.Config, build Build) (detail string, err error) {
+	python, err := interpreter.Open(ctx, filepath.Join(c.Data, "interpreter"), guest.Files())
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, python.Close()) }()
+	c.Packages = config.PackagesAuto // the operator's list is no matter of the index
+	settings := packagesConfig(c, python, build.Environ)
+	settings.Log = slog.New(slog.DiscardHandler)
+	installer, err := pypi.Open(ctx, settings)
+	if err != nil {
+		return "", fault.New(fault.Unsupported, err, err.Error())
+	}
+	defer installer.Close()
+	d, err := installer.Describe(ctx)
+	detail = fmt.Sprintf("from %s, by %s", d.Sources, d.UV)
+	if err != nil {
+		return "from " + d.Sources, err
+	}
+	folder, err := os.MkdirTemp("", "runpython-doctor-")
+	if err != nil {
+		return detail, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	_, err = installer.Install(ctx, pypi.Request{Folder: folder, Requirements: []string{"runpython-doctor-" + strings.ToLower(rand.Text())}})
+	if kind, _ := fault.Shown(err); kind == fault.Invalid {
+		return detail + "; it answers", nil
+	}
+	return detail, err
+}

@@ -1,0 +1,109 @@
+package app_test
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"runpython/internal/about"
+	"runpython/internal/app"
+	"runpython/internal/config"
+)
+
+// page reads a page, which must be there.
+func page(t *testing.T, url string) (body []byte, header http.Header) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := new(http.Client).Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err = io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("GET %s = %s, %v", url, res.Status, err)
+	}
+	return body, res.Header
+}
+
+// What is told before anybody connects is what a client then finds.
+func TestCardTellsTheTruth(t *testing.T) {
+	url, _ := serve(t, open(t, nil))
+	body, header := page(t, url+"/server-card")
+	var card struct {
+		Title, Version string
+		Remotes        []struct {
+			Type, URL                 string
+			SupportedProtocolVersions []string
+		}
+	}
+	if err := json.Unmarshal(body, &card); err != nil || header.Get("Content-Type") != "application/mcp-server-card+json" {
+		t.Fatalf("the card is %q: %v", header.Get("Content-Type"), err)
+	}
+	if len(card.Remotes) != 1 || card.Remotes[0].URL != url || card.Remotes[0].Type != "streamable-http" {
+		t.Fatalf("remotes are %+v, want %s", card.Remotes, url)
+	}
+	for _, revision := range card.Remotes[0].SupportedProtocolVersions {
+		s, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(),
+			&mcp.StreamableClientTransport{Endpoint: url}, &mcp.ClientSessionOptions{ProtocolVersion: revision})
+		if err != nil {
+			t.Fatalf("connect with revision %s: %v", revision, err)
+		}
+		if got := s.InitializeResult(); got.ProtocolVersion != revision || got.ServerInfo.Title != card.Title {
+			t.Errorf("the server says %s, %+v, the card %s, %+v", got.ProtocolVersion, got.ServerInfo, revision, card)
+		}
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	}
+	if text, _ := page(t, strings.TrimSuffix(url, "/mcp")+"/llms.txt"); string(text) != string(about.LLMs()) {
+		t.Errorf("llms.txt is\n%s", text)
+	}
+}
+
+// The trace of a call is in the event of its turn.
+func TestLogTellsTrace(t *testing.T) {
+	var mu sync.Mutex
+	var logged strings.Builder
+	c := config.Default(func(string) (string, bool) { return "", false })
+	c.Data, c.Pool, c.Listen = t.TempDir(), 0, "127.0.0.1:0"
+	a, err := app.Open(t.Context(), c, slog.New(slog.NewJSONHandler(lockedWriter{&mu, &logged}, nil)), build(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := a.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	url, _ := serve(t, a)
+	s := connect(t, &mcp.StreamableClientTransport{Endpoint: url})
+	result, err := s.CallTool(t.Context(), &mcp.CallToolParams{
+		Meta: mcp.Meta{"traceparent": "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01", "tracestate": "vendor=x"},
+		Name: "chat", Arguments: map[string]any{"message": "1+1"},
+	})
+	if err != nil || result.IsError {
+		t.Fatalf("CallTool() = %v, %v", result, err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	for line := range strings.Lines(logged.String()) {
+		var event map[string]any
+		if json.Unmarshal([]byte(line), &event) == nil && event["msg"] == "turn" {
+			if event["trace_id"] != "0af7651916cd43dd8448eb211c80319c" || event["span_id"] != "00f067aa0ba902b7" || event["trace_state"] != "vendor=x" {
+				t.Errorf("event of the turn: %v", event)
+			}
+			return
+		}
+	}
+	t.Errorf("no event of a turn in:\n%s", logged.String())
+}
