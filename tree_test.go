@@ -26,15 +26,16 @@ var mayImport = map[string][]string{
 	"cmd/runpython":        {"internal/about", "internal/app", "internal/cli", "internal/config", "internal/sandbox", "internal/sandbox/gvisor"},
 	"internal/cli":         {"internal/chat", "internal/cli/console", "internal/config", "internal/fault"},
 	"internal/cli/console": {},
-	"internal/app": {"internal/about", "internal/chat", "internal/config", "internal/fault", "internal/kernel", "internal/kernel/guest", "internal/mcpserver", "internal/pypi",
+	"internal/app": {"internal/about", "internal/chat", "internal/config", "internal/egress", "internal/fault", "internal/kernel", "internal/kernel/guest", "internal/mcpserver", "internal/pypi",
 		"internal/sandbox", "internal/sandbox/interpreter", "internal/store/content", "internal/store/memory", "internal/trace"},
-	"internal/config":    {},
-	"internal/mcpserver": {"internal/about", "internal/chat", "internal/fault", "internal/task", "internal/trace"},
-	"internal/chat":      {"internal/fault", "internal/kernel", "internal/message", "internal/pypi", "internal/pypi/names", "internal/store", "internal/store/content"},
+	"internal/config":    {"internal/egress"},
+	"internal/mcpserver": {"internal/about", "internal/chat", "internal/excerpt", "internal/fault", "internal/task", "internal/trace"},
+	"internal/chat": {"internal/excerpt", "internal/fault", "internal/kernel", "internal/message", "internal/pypi", "internal/pypi/names", "internal/pypi/requirement",
+		"internal/store", "internal/store/content"},
 
 	"internal/message":                    {},
 	"internal/task":                       {},
-	"internal/kernel":                     {"internal/fault", "internal/sandbox"},
+	"internal/kernel":                     {"internal/excerpt", "internal/sandbox"},
 	"internal/kernel/guest":               {},
 	"internal/sandbox":                    {"internal/fault", "internal/sandbox/fonts"},
 	"internal/sandbox/fonts":              {},
@@ -44,8 +45,9 @@ var mayImport = map[string][]string{
 	"internal/pypi/names":                 {"internal/pypi/requirement"},
 	"internal/store":                      {},
 	"internal/store/memory":               {"internal/store"},
-	"internal/store/content":              {"internal/store"},
+	"internal/store/content":              {},
 	"internal/egress":                     {},
+	"internal/excerpt":                    {},
 	"internal/fault":                      {},
 	"internal/trace":                      {},
 	"internal/about":                      {},
@@ -90,7 +92,7 @@ var onlyIn = map[string][]string{
 	"golang.org/x/image":                     {"internal/mcpserver"},
 	"golang.org/x/sync":                      {"internal/app", "internal/pypi", "internal/sandbox/interpreter"},
 	"golang.org/x/sys": {"internal/app", "internal/cli", "internal/cli/console", "internal/kernel",
-		"internal/pypi", "internal/pypi/cache", "internal/pypi/environment", "internal/pypi/flock", "internal/sandbox", "internal/sandbox/interpreter"},
+		"internal/pypi", "internal/pypi/cache", "internal/pypi/environment", "internal/pypi/flock", "internal/pypi/uv", "internal/sandbox", "internal/sandbox/interpreter"},
 	"golang.org/x/term": {"internal/cli", "internal/cli/console"},
 
 	"github.com/creack/pty":            {}, // tests only
@@ -220,6 +222,7 @@ func (s source) variables(visit func(d *ast.GenDecl, v *ast.ValueSpec)) {
 
 func TestImportsGoDown(t *testing.T) {
 	seen := map[string]bool{}
+	used := map[[2]string]bool{} // who imports whom
 	for _, s := range load(t) {
 		allowed, listed := mayImport[s.folder]
 		if !seen[s.folder] && !listed {
@@ -234,12 +237,19 @@ func TestImportsGoDown(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if ours, ok := strings.CutPrefix(name, "runpython/"); ok && !slices.Contains(allowed, ours) {
+			ours, ok := strings.CutPrefix(name, "runpython/")
+			if ok && !slices.Contains(allowed, ours) {
 				t.Errorf("%s: %s may not import %s; let app hand it in through an interface", s.at(i), s.folder, ours)
 			}
+			used[[2]string{s.folder, ours}] = true
 		}
 	}
-	for folder := range mayImport {
+	for folder, allowed := range mayImport {
+		for _, ours := range allowed {
+			if !used[[2]string{folder, ours}] {
+				t.Errorf("mayImport lets %s import %s, which it does not; take it out", folder, ours)
+			}
+		}
 		if _, err := os.Stat("./" + folder); err != nil {
 			t.Errorf("mayImport names %s, which does not exist", folder)
 		}

@@ -102,16 +102,17 @@ func TestPages(t *testing.T) {
 	for path, want := range map[string]struct {
 		mediaType string
 		content   []byte
+		sharing   string
 	}{
-		about.CardPath: {"application/mcp-server-card+json", about.Card("http://127.0.0.1:8000/mcp")},
-		about.LLMsPath: {"text/plain; charset=utf-8", about.LLMs()},
+		about.CardPath: {"application/mcp-server-card+json", about.Card("http://127.0.0.1:8000/mcp"), "private"},
+		about.LLMsPath: {"text/plain; charset=utf-8", about.LLMs(), "public"},
 	} {
 		w := get(http.MethodGet, path, "Accept", want.mediaType)
 		if diff := cmp.Diff(string(want.content), w.Body.String()); diff != "" || w.Code != http.StatusOK {
 			t.Errorf("GET %s = %d (-want +got):\n%s", path, w.Code, diff)
 		}
 		for name, value := range map[string]string{
-			"Content-Type": want.mediaType, "Cache-Control": "public, max-age=3600",
+			"Content-Type": want.mediaType, "Cache-Control": want.sharing + ", max-age=3600",
 			"Access-Control-Allow-Origin": "*", "Access-Control-Allow-Methods": "GET",
 			"Access-Control-Allow-Headers": "Content-Type, If-None-Match", "Access-Control-Expose-Headers": "ETag",
 		} {

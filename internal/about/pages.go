@@ -19,7 +19,11 @@ const LLMsPath = "/llms.txt"
 // any origin may read them, as SEP-2127 demands: they tell nothing of anybody.
 func Pages(url string) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle(CardPath, newPage("application/mcp-server-card+json", Card(url)))
+	card := newPage("application/mcp-server-card+json", Card(url))
+	if url != "" {
+		card.sharing = "private" // the URL may differ by how the page was reached
+	}
+	mux.Handle(CardPath, card)
 	mux.Handle(LLMsPath, newPage("text/plain; charset=utf-8", LLMs()))
 	return mux
 }
@@ -29,10 +33,11 @@ type page struct {
 	mediaType string
 	content   []byte
 	tag       string
+	sharing   string // whose caches may keep it: "public" or "private"
 }
 
 func newPage(mediaType string, content []byte) page {
-	return page{mediaType, content, fmt.Sprintf(`"%.16x"`, sha256.Sum256(content))}
+	return page{mediaType, content, fmt.Sprintf(`"%.16x"`, sha256.Sum256(content)), "public"}
 }
 
 // ServeHTTP implements [http.Handler].
@@ -53,7 +58,7 @@ func (p page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "this page can only be read, with GET", http.StatusMethodNotAllowed)
 		return
 	}
-	h.Set("Cache-Control", "public, max-age=3600")
+	h.Set("Cache-Control", p.sharing+", max-age=3600")
 	h.Set("Content-Type", p.mediaType)
 	h.Set("ETag", p.tag)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(p.content))

@@ -26,6 +26,7 @@ import (
 
 	"runpython/internal/chat"
 	"runpython/internal/config"
+	"runpython/internal/egress"
 	"runpython/internal/fault"
 	"runpython/internal/kernel"
 	"runpython/internal/kernel/guest"
@@ -42,6 +43,7 @@ type App struct {
 	config   config.Config
 	log      *slog.Logger
 	metrics  *metrics
+	egress   *egress.Proxy // nil: guests have no way out
 	host     *sandbox.Host
 	chats    *chat.Service
 	packages *installs // nil: none are installed
@@ -95,35 +97,50 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, build Build) (
 	}
 	python, err := interpreter.Open(ctx, filepath.Join(c.Data, "interpreter"), guest.Files())
 	if err != nil {
-		return nil, fmt.Errorf("open the interpreter: %w", err)
+		return nil, lacking(fmt.Errorf("open the interpreter: %w", err), c.Data)
 	}
 	a.onClose("interpreter", python.Close)
 	for _, w := range python.Warnings {
 		log.Warn("interpreter", "warning", w)
 	}
+	a.openEgress()
 	if err := a.openHost(ctx, python, build); err != nil {
-		return nil, noRoom(err, c.Data)
+		return nil, lacking(err, c.Data)
 	}
 	if err := a.openPackages(ctx, python, build); err != nil {
-		return nil, noRoom(err, c.Data)
+		return nil, lacking(err, c.Data)
 	}
 	if err := a.openChats(python.Key); err != nil {
-		return nil, noRoom(err, c.Data)
+		return nil, lacking(err, c.Data)
 	}
 	a.metrics = newMetrics(a.host, a.chats)
 	a.mcp = mcpserver.New(mcpserver.Options{
-		Chat: observed{chats: a.chats, metrics: a.metrics, log: log}, Version: build.Version, NeedsCode: true, AllowedHosts: c.AllowHosts, Log: log,
+		Chat: observed{chats: a.chats, metrics: a.metrics, log: log}, Version: build.Version, NeedsCode: true, Packages: a.packages != nil,
+		OpenWorld: a.egress != nil, AllowedHosts: c.AllowHosts, Shared: !config.IsLoopback(c.Listen), Log: log,
 	})
 	a.onClose("MCP server", a.mcp.Close)
 	return a, nil
 }
 
-// noRoom says what to do when the disk of the data folder is full.
-func noRoom(err error, data string) error {
-	if isDiskFull(err) {
-		return fault.New(fault.Unsupported, err, "the disk of the data folder "+data+" is full: free some space, or choose another folder with --data")
+// lacking says what to do when the program cannot be built because something of the machine is used up.
+func lacking(err error, data string) error {
+	message := ""
+	kind, _ := fault.Shown(err)
+	switch {
+	case kind != fault.Internal: // somebody has said so already, and knows more
+		return err
+	case isDiskFull(err):
+		message = "the disk of the data folder " + data + " is full: free some space, or choose another folder with --data"
+	case errors.Is(err, syscall.EMFILE):
+		message = fmt.Sprintf("this process may not open enough files: raise the limit (ulimit -n) to %d or more; `runpython doctor` says what there is", filesLeast)
+	case errors.Is(err, syscall.ENFILE):
+		message = "the whole machine may not open more files: raise fs.file-max"
+	case errors.Is(err, syscall.EAGAIN):
+		message = "no process can be started: raise the limit on processes (ulimit -u, or that of the container); `runpython doctor` says what there is"
+	default:
+		return err
 	}
-	return err
+	return fault.New(fault.Unsupported, err, message)
 }
 
 func isDiskFull(err error) bool {
@@ -155,7 +172,7 @@ func (a *App) openHost(ctx context.Context, python *interpreter.Interpreter, bui
 	a.host, err = sandbox.Open(ctx, sandbox.Config{
 		Data: a.config.Data, Runsc: runsc, Interpreter: python.Home,
 		Program: kernel.Program(python.Programs, python.Key, limits),
-		Limits:  limits, Pool: a.config.Pool, HostTools: a.config.HostTools, Log: a.log,
+		Limits:  limits, Pool: a.config.Pool, HostTools: a.config.HostTools, Egress: a.egress != nil, Log: a.log,
 		Keeper: []string{build.Program}, KeeperFiles: []*os.File{held}, Rescue: rescueTime, Environment: build.Environment,
 	})
 	if err != nil {
@@ -176,14 +193,18 @@ func (a *App) openChats(key string) error {
 	limits := limitsOf(a.config)
 	kernels := kernel.Config{RunTimeout: a.config.RunTimeout, Limits: limits, Log: a.log}
 	options := chat.Options{
-		Start: func(ctx context.Context, fill func(dir string) error) (chat.Interpreter, error) {
-			return a.startKernel(ctx, kernels, key, fill)
+		Start: func(ctx context.Context, id string, fill func(dir string) error) (chat.Interpreter, error) {
+			s, err := a.takeGuest(ctx, fill)
+			if err != nil {
+				return nil, err
+			}
+			return a.startKernel(ctx, s, id, kernels, key)
 		},
 		Store: memory.New(), Content: files, Log: a.log,
 		Limits: chat.Limits{
 			RunTimeout: a.config.RunTimeout, MemoryBytes: limits.MemoryBytes, WorkBytes: limits.WorkBytes, WorkFiles: workFiles,
 			Processes: limits.Processes, OpenFiles: limits.OpenFiles,
-			Kernels: livingKernels(), Chats: keptChats, Keep: keptFor,
+			Egress: a.config.Egress.String(), Kernels: livingKernels(), Chats: keptChats, Keep: keptFor,
 		},
 	}
 	if a.packages != nil {
@@ -197,8 +218,8 @@ func (a *App) openChats(key string) error {
 	return nil
 }
 
-// startKernel takes a guest, puts the chat's files into place and makes a kernel of it.
-func (a *App) startKernel(ctx context.Context, c kernel.Config, key string, fill func(dir string) error) (chat.Interpreter, error) {
+// takeGuest takes a guest and puts the chat's files into place.
+func (a *App) takeGuest(ctx context.Context, fill func(dir string) error) (*sandbox.Sandbox, error) {
 	s, err := a.host.Take(ctx)
 	if err != nil {
 		if isDiskFull(err) {
@@ -209,16 +230,31 @@ func (a *App) startKernel(ctx context.Context, c kernel.Config, key string, fill
 	if err := fill(s.Uploads); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	k, err := kernel.New(ctx, s, c, key)
+	return s, nil
+}
+
+// startKernel makes a kernel of a guest for the chat of that id. On an error the guest is closed.
+func (a *App) startKernel(ctx context.Context, s *sandbox.Sandbox, id string, c kernel.Config, key string) (chat.Interpreter, error) {
+	gate, err := a.gateOf(s, id)
 	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	k, err := kernel.New(ctx, s, c, key)
+	switch {
+	case err != nil && gate != nil:
+		return nil, errors.Join(fmt.Errorf("begin an interpreter: %w", err), gate.Close())
+	case err != nil:
 		return nil, fmt.Errorf("begin an interpreter: %w", err)
+	case gate != nil:
+		return networked{k, gate}, nil
 	}
 	return k, nil
 }
 
-// Turn runs a turn for the local user, observed like those of clients.
+// Turn runs a turn for the local user, observed like those of clients; but the cause of an error is the
+// caller's to show.
 func (a *App) Turn(ctx context.Context, r chat.Request) (*chat.Reply, error) {
-	return observed{chats: a.chats, metrics: a.metrics, log: a.log}.Turn(ctx, r)
+	return observed{chats: a.chats, metrics: a.metrics, log: a.log, local: true}.Turn(ctx, r)
 }
 
 // OpenFile opens a file of a chat; see chat.Service.

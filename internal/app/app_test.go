@@ -26,7 +26,7 @@ func build(t *testing.T) app.Build { return app.Build{Version: "test", Program: 
 func open(t *testing.T, change func(*config.Config)) *app.App {
 	t.Helper()
 	c := config.Default(func(string) (string, bool) { return "", false })
-	c.Data, c.Listen, c.AdminListen, c.Pool = t.TempDir(), "127.0.0.1:0", "127.0.0.1:0", 1
+	c.Data, c.Listen, c.AdminListen, c.Pool, c.Packages = t.TempDir(), "127.0.0.1:0", "127.0.0.1:0", 1, config.PackagesOff
 	if change != nil {
 		change(&c)
 	}
@@ -75,6 +75,29 @@ func connect(t *testing.T, transport mcp.Transport) *mcp.ClientSession {
 	}
 	t.Cleanup(func() { _ = session.Close() }) // the server may be gone
 	return session
+}
+
+// connectSeeing is connect; seen gets something when the code of a call with a progress token has printed text.
+func connectSeeing(t *testing.T, transport mcp.Transport, text string) (session *mcp.ClientSession, seen <-chan struct{}) {
+	t.Helper()
+	printed := make(chan struct{}, 1)
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
+		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
+			if !strings.Contains(r.Params.Message, text) {
+				return
+			}
+			select {
+			case printed <- struct{}{}:
+			default: // one is enough
+			}
+		},
+	})
+	session, err := client.Connect(t.Context(), transport, nil)
+	if err != nil {
+		t.Fatalf("connect: %v", err)
+	}
+	t.Cleanup(func() { _ = session.Close() }) // the server may be gone
+	return session, printed
 }
 
 // call calls the tool and returns its text and the chat's id.
@@ -150,13 +173,13 @@ func TestChatsRunInParallel(t *testing.T) {
 	_, _, sleeper := call(t, s, "", "import time")
 	var wait sync.WaitGroup
 	ctx, stop := context.WithCancel(t.Context())
-	started := make(chan struct{})
+	other, asleep := connectSeeing(t, &mcp.StreamableClientTransport{Endpoint: url}, "good night")
 	wait.Go(func() {
-		other := connect(t, &mcp.StreamableClientTransport{Endpoint: url})
-		close(started)
-		_, _ = other.CallTool(ctx, &mcp.CallToolParams{Name: "chat", Arguments: map[string]any{"message": "time.sleep(50)", "chat_id": sleeper}})
+		params := &mcp.CallToolParams{Name: "chat", Arguments: map[string]any{"message": "print('good night', flush=True)\ntime.sleep(50)", "chat_id": sleeper}}
+		params.SetProgressToken("p")
+		_, _ = other.CallTool(ctx, params) // it is left
 	})
-	<-started
+	<-asleep
 	if _, text, _ := call(t, s, "", "print('b')"); !strings.Contains(text, "\nb\n") {
 		t.Errorf("beside a sleeping chat:\n%s", text)
 	}

@@ -47,7 +47,7 @@ var fileScenarios = []scenario{
 		{send: "import os\nos.symlink('/etc/passwd', 'out.csv')\nos.symlink('/', 'rootdir')", files: []string{"out.csv", "rootdir"}, text: []string{"`out.csv` (not fetched: a symbolic link is not followed)", "`rootdir` (not fetched: a symbolic link is not followed)"}, check: nothingFetched},
 		{send: "os.mkfifo('pipe')\nimport socket\ns = socket.socket(socket.AF_UNIX); s.bind('sock')", files: []string{"pipe", "sock"}, text: []string{"`pipe` (not fetched: a fifo has no content)", "`sock` (not fetched: a socket has no content)"}, check: nothingFetched},
 		{send: "os.makedirs('d'); os.symlink('/etc', 'd/etc'); os.link('/etc/passwd', 'hard.txt')", failure: []string{"Error"}, files: []string{"d/etc"}, check: nothingFetched},
-		{send: "open('real.txt', 'w').write('x'); os.remove('out.csv'); os.rename('real.txt', 'out.csv')", files: []string{"out.csv"}, text: []string{"`out.csv` (1 bytes)"}},
+		{send: "open('real.txt', 'w').write('x'); os.remove('out.csv'); os.rename('real.txt', 'out.csv')", files: []string{"out.csv"}, text: []string{"`out.csv` (1 byte)"}},
 	}},
 	{"FIL-10", []step{
 		{send: "import zipfile\nwith zipfile.ZipFile('x.zip', 'w') as z:\n    z.writestr('../../escape.txt', 'x')", files: []string{"x.zip"}},
@@ -60,6 +60,18 @@ var fileScenarios = []scenario{
 		},
 		{send: "import os\nos.remove('b/b')\nprint(os.listdir('.'))", stdout: "['b.zip', 'b']\n"},
 		{send: "open('small', 'w').write('fits again');", files: []string{"small"}},
+	}},
+	{"FIL-11 in a file that nobody closes", []step{
+		{
+			send:  "open('big', 'wb').write(bytes(48 << 20))\nopen('a.csv', 'w').write('k' * 5000)",
+			value: "5000", stderr: anything, failure: []string{"[Errno 28] No space left on device", "a.csv"}, files: []string{"big", "a.csv"},
+			text: []string{"/work may hold 48 MiB (--work-size)", "`a.csv` (0 bytes)"},
+		},
+		{send: "import os\nos.remove('big')\nopen('a.csv', 'w').write('k' * 5000);", files: []string{"a.csv"}},
+	}},
+	{"FIL-13 in a short run", []step{
+		{send: "for i in range(10_050):\n    open(f'f{i}', 'w').close()", failure: []string{"more than 10,000 files in /work"}, text: []string{"/work may hold 10000 files and folders"}, files: fifty},
+		{send: "import os\nfor n in os.listdir('.'): os.remove(n)", state: anyState},
 	}},
 	{"FIL-13", []step{
 		{send: "kept = 1\nfor i in range(200_000):\n    open(f'f{i}', 'w').close()", failure: []string{"more than 10,000 files in /work"}, text: []string{"more files were made or changed"}, files: fifty},
@@ -94,6 +106,10 @@ func nothingFetched(r *chat.Reply) string {
 }
 
 var stateScenarios = []scenario{
+	{"CHT-05 its connection", []step{
+		{send: "import os\nos.closerange(0, 1024)", failure: []string{"ended with status 71, as it does when code closes descriptors that it has not opened"}},
+		{send: "print('back')", stdout: "back\n", state: chat.Reset},
+	}},
 	{"CHT-05", []step{
 		{send: "open('mine.txt','w').write('1'); import os; os._exit(1)", failure: []string{"ended with status 1", "the files are kept"}, files: []string{"mine.txt"}},
 		{send: "print(open('mine.txt').read())", stdout: "1\n", state: chat.Reset},
@@ -338,6 +354,10 @@ func fullDisk(t *testing.T) {
 	r := send(t, a, chat.Request{ChatID: old.ChatID, Message: "with open('more.txt', 'w') as f: f.write('x' * 100_000)"})
 	if !r.IsError || !strings.Contains(r.Text, "disk is full") && !strings.Contains(r.Text, "server's disk has room for") {
 		t.Errorf("a file on a full disk: %s", r.Text)
+	}
+	r = send(t, a, chat.Request{ChatID: old.ChatID, Message: "for i in range(2000): open(f'l{i}', 'w').write('k' * 5000)"})
+	if !r.IsError || !strings.Contains(r.Text, "disk is full") && !strings.Contains(r.Text, "server's disk has room for") {
+		t.Errorf("files that nobody closes on a full disk: %s", r.Text)
 	}
 	c := config.Default(func(string) (string, bool) { return "", false })
 	c.Data, c.Pool = data, 0

@@ -62,7 +62,7 @@ func environment(t *testing.T, data string) {
 	}}.play(t, with)
 	without := openAt(t, data, func(c *config.Config, _ *app.Build) { c.Pool = 0 })
 	scenario{"", []step{
-		{send: look, stdout: "False\n", failure: []string{"ModuleNotFoundError: No module named 'greeting'"}, text: []string{"packages cannot be installed yet"}},
+		{send: look, stdout: "True\n", failure: []string{"ModuleNotFoundError: No module named 'greeting'"}, text: []string{"installs no packages (--packages off)"}},
 	}}.play(t, without)
 }
 

@@ -36,6 +36,7 @@ func TestCases(t *testing.T) {
 		{"chats", chatCases},
 		{"messages", messageCases},
 		{"libraries", libraryCases},
+		{"packages", packageCases},
 	} {
 		t.Run(group.name, func(t *testing.T) { group.run(t, data) })
 	}
@@ -78,7 +79,7 @@ const shortTime = time.Second
 func openAt(t *testing.T, data string, change func(*config.Config, *app.Build)) *app.App {
 	t.Helper()
 	c := config.Default(func(string) (string, bool) { return "", false })
-	c.Data, c.Listen, c.AdminListen, c.Pool = data, "127.0.0.1:0", "127.0.0.1:0", 2
+	c.Data, c.Listen, c.AdminListen, c.Pool, c.Packages = data, "127.0.0.1:0", "127.0.0.1:0", 2, config.PackagesOff
 	b := build(t)
 	if change != nil {
 		change(&c, &b)

@@ -131,7 +131,7 @@ func isolationScenarios(data string) []scenario {
 			{send: "import os\nprint(sorted(os.environ), os.environ)", stdout: anything, never: private},
 			{send: "for p in ('/proc/mounts', '/proc/self/mountinfo', '/proc/self/cgroup', '/proc/version', '/proc/cmdline', '/proc/self/environ', '/proc/1/environ'):\n    try: print(open(p).read())\n    except OSError as e: print(e)", stdout: anything, never: private},
 			{send: "print(os.uname().nodename, os.getuid(), os.getcwd(), os.path.expanduser('~'))", stdout: "runpython 1000 /work /tmp\n"},
-			{send: "for d in ('/home', '/root', '/var/lib', '/srv', '/mnt', '/media', '/boot', '/usr/local/share'):\n    if os.path.exists(d): print(d, os.listdir(d))", stdout: "/usr/local/share ['fonts']\n"},
+			{send: "for d in ('/home', '/root', '/var/lib', '/srv', '/mnt', '/media', '/boot', '/usr/local/share'):\n    if os.path.exists(d): print(d, sorted(os.listdir(d)))", stdout: "/usr/local/share ['fonts', 'python']\n"},
 			{send: "print(sorted(set(os.listdir('/')) - {'bin', 'lib', 'lib64', 'usr', 'sbin'}))", stdout: "['dev', 'etc', 'opt', 'proc', 'run', 'sys', 'tmp', 'var', 'work']\n"},
 		}},
 		{"ISO-04", []step{

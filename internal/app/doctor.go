@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,13 +52,13 @@ func Doctor(ctx context.Context, c config.Config, build Build) []Finding {
 	defer cancel()
 	findings := []Finding{container()}
 	spaces := namespaces(ctx, build.Program)
-	findings = append(findings, spaces, groups(limitsOf(c)), disk(c.Data), openFiles(), shown())
-	python := unpacked(ctx, c.Data)
-	findings = append(findings, python)
-	if spaces.Level == Broken || python.Level == Broken {
+	has := resources(c.Data, limitsOf(c))
+	findings = append(append(findings, spaces, groups(limitsOf(c))), has...)
+	findings = append(findings, shown(c.HostTools), unpacked(ctx, c.Data))
+	if slices.ContainsFunc(findings, func(f Finding) bool { return f.Level == Broken }) {
 		return append(findings, Finding{Name: "a guest", Level: Unknown, Detail: "not tried, because of the above"})
 	}
-	return append(findings, packages(ctx, c, build), tryGuest(ctx, c, build))
+	return append(findings, packages(ctx, c, build), tryGuest(ctx, c, build, shortOf(has)))
 }
 
 // container tells whether this is a container and what of it stands in the way.
@@ -117,8 +118,11 @@ func statusField(status []byte, name string) string {
 // namespaces tries what every start of a guest does first.
 func namespaces(ctx context.Context, program string) Finding {
 	f := Finding{Name: "namespaces", Detail: "mount namespaces work, as root"}
-	if os.Geteuid() != 0 {
+	if sandbox.NeedsUserNamespace() {
 		f.Name, f.Detail = "user namespaces", "user and mount namespaces work, as an ordinary user"
+		if os.Geteuid() == 0 {
+			f.Detail = "user and mount namespaces work, as root without CAP_SYS_ADMIN"
+		}
 	}
 	err := sandbox.TryNamespaces(ctx, program, "version")
 	if err == nil {
@@ -126,6 +130,9 @@ func namespaces(ctx context.Context, program string) Finding {
 	}
 	f.Level, f.Detail = Broken, err.Error()
 	f.Remedy = "allow them: " + strings.Join(namespaceRemedies(), "; ")
+	if errors.Is(err, sandbox.ErrNamespaceLimit) {
+		f.Remedy = "raise the limit: " + strings.Join(namespaceLimits("/proc/sys/user"), "; ")
+	}
 	return f
 }
 
@@ -134,7 +141,6 @@ func namespaceRemedies() []string {
 	var all []string
 	for _, s := range []struct{ file, bad, say string }{
 		{"/proc/sys/kernel/unprivileged_userns_clone", "0", "sysctl -w kernel.unprivileged_userns_clone=1"},
-		{"/proc/sys/user/max_user_namespaces", "0", "sysctl -w user.max_user_namespaces=10000"},
 		{"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1", "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"},
 	} {
 		if value, err := os.ReadFile(s.file); err == nil && strings.TrimSpace(string(value)) == s.bad {
@@ -143,6 +149,9 @@ func namespaceRemedies() []string {
 	}
 	if containerKind() != "" {
 		all = append(all, "start the container with --security-opt seccomp=unconfined --security-opt apparmor=unconfined")
+	}
+	if os.Geteuid() == 0 {
+		all = append(all, "give root CAP_SYS_ADMIN, or CAP_SETFCAP for user namespaces (--cap-add), or run as another user")
 	}
 	if len(all) == 0 {
 		all = append(all, "run as root, or ask the administrator of this machine for user namespaces")
@@ -169,36 +178,6 @@ func groups(limits sandbox.Limits) Finding {
 	return f
 }
 
-const (
-	// diskNeeded is what the interpreter, an image and a few chats take.
-	diskNeeded = 1 << 30
-	filesGood  = 4096
-)
-
-func disk(data string) Finding {
-	f := Finding{Name: "disk"}
-	dir := data
-	for dir != "/" {
-		if _, err := os.Stat(dir); err == nil {
-			break
-		}
-		dir = filepath.Dir(dir)
-	}
-	var s unix.Statfs_t
-	if err := unix.Statfs(dir, &s); err != nil {
-		f.Level, f.Detail, f.Remedy = Broken, err.Error(), "choose another folder with --data"
-		return f
-	}
-	free := s.Bavail * uint64(s.Bsize)
-	f.Detail = fmt.Sprintf("%d MiB free for %s", free>>20, data)
-	if unix.Access(dir, unix.W_OK) != nil {
-		f.Level, f.Detail, f.Remedy = Broken, dir+" is not writable", "make it writable, or choose another folder with --data"
-	} else if free < diskNeeded {
-		f.Level, f.Remedy = Less, "free some space, or choose another folder with --data: 1 GiB is comfortable"
-	}
-	return f
-}
-
 func openFiles() Finding {
 	f := Finding{Name: "open files"}
 	var limit unix.Rlimit
@@ -206,20 +185,27 @@ func openFiles() Finding {
 		f.Level, f.Detail = Unknown, err.Error()
 		return f
 	}
-	f.Detail = fmt.Sprintf("%d for this process", limit.Max)
-	if limit.Max < filesGood {
-		f.Level, f.Remedy = Less, "raise it (ulimit -n 65536, LimitNOFILE= in systemd): each living chat takes three"
+	most, byMemory := livingKernels(), kernelsFor(ownMemoryBytes(), math.MaxInt64)
+	f.Detail = fmt.Sprintf("%d for this process, enough for %d living chats", limit.Cur, most)
+	switch {
+	case limit.Cur < filesLeast:
+		f.Level = Broken
+		f.Detail = fmt.Sprintf("%d for this process, too few for a guest", limit.Cur)
+		f.Remedy = fmt.Sprintf("raise it (ulimit -n 65536, LimitNOFILE= in systemd): a guest needs %d", filesLeast)
+	case most < byMemory:
+		f.Level = Less
+		f.Remedy = fmt.Sprintf("raise it (ulimit -n 65536, LimitNOFILE= in systemd): each living chat takes up to %d, and the memory is enough for %d chats", filesPerKernel, byMemory)
 	}
 	return f
 }
 
 // shown tells of what guests see of the host and programs expect.
-func shown() Finding {
+func shown(hostTools bool) Finding {
 	f := Finding{Name: "shared data", Detail: "time zones and certificates are there"}
 	var missing []string
 	for name, files := range map[string][]string{
 		"time zones (tzdata)":            {"/usr/share/zoneinfo/UTC"},
-		"certificates (ca-certificates)": {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"},
+		"certificates (ca-certificates)": sandbox.CertificateFiles(),
 	} {
 		found := false
 		for _, file := range files {
@@ -233,6 +219,11 @@ func shown() Finding {
 	if len(missing) > 0 {
 		f.Level, f.Detail = Less, "guests will lack "+strings.Join(missing, ", ")
 		f.Remedy = "install the packages that are named"
+	}
+	if mixed := sandbox.MixedFolders(); !hostTools && len(mixed) > 0 {
+		f.Level = Less
+		f.Detail += "; without host tools guests still see programs of the host in " + strings.Join(mixed, " and ")
+		f.Remedy = strings.TrimPrefix(f.Remedy+"; keep secrets out of these folders, in which this distribution has its libraries", "; ")
 	}
 	return f
 }
@@ -249,8 +240,7 @@ func unpacked(ctx context.Context, data string) Finding {
 	}
 	python, err := interpreter.Open(ctx, filepath.Join(data, "interpreter"), guest.Files())
 	if err != nil {
-		_, shown := fault.Shown(err)
-		return fail(err, shown)
+		return fail(err, unpackRemedy(err, data))
 	}
 	f.Detail = "CPython " + python.Version + " in " + python.Home + ", every file as it should be"
 	err = python.Verify(ctx)
@@ -263,8 +253,17 @@ func unpacked(ctx context.Context, data string) Finding {
 	return f
 }
 
-// tryGuest lets a guest evaluate 1+1, as a caller would.
-func tryGuest(ctx context.Context, c config.Config, build Build) Finding {
+// unpackRemedy says what to do when the interpreter cannot be unpacked. The doctor has no log
+// that the words for an internal error could send anybody to.
+func unpackRemedy(err error, data string) string {
+	if kind, shown := fault.Shown(err); kind != fault.Internal {
+		return shown
+	}
+	return "see that " + data + " is on a local disk with room, belongs to this user and allows programs to be started (no noexec), or choose another folder with --data"
+}
+
+// tryGuest lets a guest evaluate 1+1, as a caller would. short names what there is too little of.
+func tryGuest(ctx context.Context, c config.Config, build Build, short string) Finding {
 	f := Finding{Name: "a guest"}
 	c.Pool = 0
 	begun := time.Now()
@@ -278,7 +277,11 @@ func tryGuest(ctx context.Context, c config.Config, build Build) Finding {
 		f.Remedy = "try without --runsc " + c.Runsc + ", which may be no runsc, or one of another version"
 		return f
 	}
-	f.Remedy = "the reason is above or in the detail; gVisor needs seccomp filters and ptrace (kernel.yama.ptrace_scope below 3), " +
+	if short != "" {
+		f.Remedy = "first do what is said above under " + short
+		return f
+	}
+	f.Remedy = "the reason is in the detail; gVisor needs seccomp filters and ptrace (kernel.yama.ptrace_scope below 3), " +
 		"and a container must allow them (--security-opt seccomp=unconfined)"
 	return f
 }

@@ -26,19 +26,7 @@ func TestReadyzTellsOfTheEnd(t *testing.T) {
 	if status, text, err := get(t, urls[1]+"/readyz"); status != http.StatusOK || text != "ready\n" || err != nil {
 		t.Errorf("readyz: %d %q, %v; want 200", status, text, err)
 	}
-	printing := make(chan struct{}, 100)
-	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
-		ProgressNotificationHandler: func(context.Context, *mcp.ProgressNotificationClientRequest) {
-			select {
-			case printing <- struct{}{}:
-			default: // one is enough
-			}
-		},
-	})
-	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: urls[0]}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	session, printing := connectSeeing(t, &mcp.StreamableClientTransport{Endpoint: urls[0]}, "now")
 	calling, leave := context.WithCancel(t.Context())
 	called := make(chan struct{})
 	go func() {
@@ -64,7 +52,6 @@ func TestReadyzTellsOfTheEnd(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Errorf("serve: %v", err)
 	}
-	_ = session.Close() // the server is gone
 }
 
 func get(t *testing.T, url string) (status int, text string, err error) {

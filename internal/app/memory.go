@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -13,11 +14,33 @@ import (
 // idleKernelBytes is what a living idle interpreter is reckoned to hold.
 const idleKernelBytes = 32 << 20
 
-// livingKernels is how many interpreters may live at once: those that fit into
-// three quarters of the memory while they are idle, between 4 and 1,000.
-func livingKernels() int {
-	return int(min(max(4, ownMemoryBytes()/4*3/idleKernelBytes), 1000))
+// filesPerKernel is how many descriptors a living interpreter takes at most: its channel, two
+// streams, its memory and what says how much of it there is, the lock on its packages, and two to spare.
+const filesPerKernel = 8
+
+// livingKernels is how many interpreters may live at once on this machine.
+func livingKernels() int { return kernelsFor(ownMemoryBytes(), ownFiles()) }
+
+// kernelsFor is how many interpreters may live at once: those that fit into three quarters of
+// the memory while they are idle, and into three quarters of the descriptors, between 4 and 1,000.
+func kernelsFor(memoryBytes, files int64) int {
+	most := min(memoryBytes/4*3/idleKernelBytes, files/4*3/filesPerKernel)
+	return int(min(max(4, most), 1000))
 }
+
+// ownFiles is how many descriptors this process may have. The runtime has raised the limit as
+// far as it may.
+func ownFiles() int64 {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return math.MaxInt64 // the doctor tells of it
+	}
+	return int64(min(limit.Cur, math.MaxInt64))
+}
+
+// HeapBytes is what the heap of this process may take before it is collected more often: the
+// quarter of the memory that is not reckoned to the guests.
+func HeapBytes() int64 { return ownMemoryBytes() / 4 }
 
 // ownMemoryBytes is the memory that this process and its guests may use: that of the
 // machine, or less where a control group, such as a container's, says so.

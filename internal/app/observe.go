@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -21,6 +22,7 @@ type observed struct {
 	chats   *chat.Service
 	metrics *metrics
 	log     *slog.Logger
+	local   bool // the caller is who started the program, and shows causes itself
 }
 
 // Turn runs a turn; see chat.Service.
@@ -31,20 +33,41 @@ func (o observed) Turn(ctx context.Context, r chat.Request) (*chat.Reply, error)
 	outcome := outcomeOf(reply, err)
 	o.metrics.turns.WithLabelValues(outcome).Inc()
 	o.metrics.seconds.Observe(took.Seconds())
-	if !o.log.Enabled(ctx, slog.LevelInfo) {
+	level := slog.LevelInfo
+	if !o.local && isOperators(err) {
+		level = slog.LevelError
+	}
+	if !o.log.Enabled(ctx, level) {
 		return reply, err //nolint:wrapcheck // the same contract
 	}
 	fields := []any{"outcome", outcome, "ms", took.Milliseconds(), "message_bytes", len(r.Message)}
 	if reply != nil {
-		fields = append(fields, "chat", reply.ChatID, "state", string(reply.State), "runs", len(reply.Runs),
+		fields = append(fields, "chat", reply.ChatID, "state", string(reply.State), "runs", len(reply.Runs), "packages", len(reply.Packages),
 			"images", len(reply.Images), "files", len(reply.Files), "text_bytes", len(reply.Text))
 	}
-	if kind, _ := fault.Shown(err); err != nil && kind == fault.Internal {
-		o.log.ErrorContext(ctx, "turn", append(fields, "error", err)...)
-		return reply, err //nolint:wrapcheck // the same contract
+	if level == slog.LevelError {
+		fields = append(fields, "error", err)
 	}
-	o.log.InfoContext(ctx, "turn", fields...)
+	o.log.Log(ctx, level, "turn", fields...)
 	return reply, err //nolint:wrapcheck // the same contract
+}
+
+// isOperators reports whether an error has a cause that nobody but the operator is told, and
+// can do something about: this is the one place where it is logged.
+func isOperators(err error) bool {
+	if err == nil {
+		return false
+	}
+	e, ok := errors.AsType[*fault.Error](err)
+	if !ok {
+		return true
+	}
+	switch e.Kind {
+	case fault.Internal, fault.Unsupported, fault.Busy:
+		return e.Unwrap() != nil
+	case fault.Invalid, fault.NotFound, fault.Canceled: // the caller's
+	}
+	return false
 }
 
 // OpenFile opens a file of a chat; see chat.Service.
@@ -73,6 +96,9 @@ type metrics struct {
 	registry *prometheus.Registry
 	turns    *prometheus.CounterVec
 	seconds  prometheus.Histogram
+
+	connections     *prometheus.CounterVec // of guests, to the outside
+	connectionBytes *prometheus.CounterVec
 }
 
 func newMetrics(host *sandbox.Host, chats *chat.Service) *metrics {
@@ -90,7 +116,13 @@ func newMetrics(host *sandbox.Host, chats *chat.Service) *metrics {
 			return float64(value(host.Stats()))
 		})
 	}
-	m.registry.MustRegister(
+	m.connections = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "runpython_egress_connections_total", Help: "Connections of guests to the outside, by decision.",
+	}, []string{"decision"})
+	m.connectionBytes = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "runpython_egress_bytes_total", Help: "Bytes of those connections, out of guests and into them.",
+	}, []string{"direction"})
+	m.registry.MustRegister(m.connections, m.connectionBytes,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), m.turns, m.seconds,
 		stat("runpython_guests", "Guests that exist, the pool's included.", func(s sandbox.Stats) int64 { return s.Live }),
 		stat("runpython_guests_pooled", "Guests that wait in the pool.", func(s sandbox.Stats) int64 { return s.Pooled }),

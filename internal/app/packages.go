@@ -50,12 +50,20 @@ func (a *App) openPackages(ctx context.Context, python *interpreter.Interpreter,
 	c.Log = a.log
 	installer, err := pypi.Open(ctx, c)
 	if err != nil {
-		return fault.New(fault.Unsupported, err, err.Error()) // it names a setting and shows no secret
+		return badSetting(err)
 	}
 	a.onClose("packages", func() error { installer.Close(); return nil })
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	a.packages = &installs{installer: installer, life: life, cancel: cancel}
 	return nil
+}
+
+// badSetting is for whoever started the program: the installer names the setting, without secrets.
+func badSetting(err error) error {
+	if isDiskFull(err) {
+		return err
+	}
+	return fault.New(fault.Invalid, nil, err.Error())
 }
 
 // installs are the installs under way, which end before the installer is closed.
@@ -77,8 +85,8 @@ func (i *installs) Install(ctx context.Context, r pypi.Request) (pypi.Report, er
 	defer i.work.Done()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(i.life, cancel)()
-	return i.installer.Install(ctx, r) //nolint:wrapcheck // the same contract
+	defer context.AfterFunc(i.life, cancel)() //nolint:contextcheck // the end of the program ends every install
+	return i.installer.Install(ctx, r)        //nolint:wrapcheck // the same contract
 }
 
 func (i *installs) begin() bool {
@@ -135,7 +143,7 @@ func tryIndex(ctx context.Context, c config.Config, build Build) (detail string,
 	settings.Log = slog.New(slog.DiscardHandler)
 	installer, err := pypi.Open(ctx, settings)
 	if err != nil {
-		return "", fault.New(fault.Unsupported, err, err.Error())
+		return "", badSetting(err)
 	}
 	defer installer.Close()
 	d, err := installer.Describe(ctx)

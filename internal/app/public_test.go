@@ -65,6 +65,18 @@ func TestCardTellsTheTruth(t *testing.T) {
 			t.Errorf("close: %v", err)
 		}
 	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/server-card", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Host = "rebound.example"
+	res, err := new(http.Client).Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := res.Body.Close(); err != nil || res.StatusCode != http.StatusForbidden {
+		t.Errorf("the card under another Host: %s, %v; want 403", res.Status, err)
+	}
 	if text, _ := page(t, strings.TrimSuffix(url, "/mcp")+"/llms.txt"); string(text) != string(about.LLMs()) {
 		t.Errorf("llms.txt is\n%s", text)
 	}
@@ -106,4 +118,22 @@ func TestLogTellsTrace(t *testing.T) {
 		}
 	}
 	t.Errorf("no event of a turn in:\n%s", logged.String())
+}
+
+// As long as nobody can tell callers apart, files are listed on loopback only.
+func TestFilesAreNotListedToStrangers(t *testing.T) {
+	for address, want := range map[string]int{"127.0.0.1:0": 1, "0.0.0.0:0": 0} {
+		url, _ := serve(t, open(t, func(c *config.Config) {
+			c.Listen, c.AdminListen, c.Auth, c.AllowHosts = address, "", config.AuthNone, []string{"0.0.0.0"}
+		}))
+		s := connect(t, &mcp.StreamableClientTransport{Endpoint: url})
+		result, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "chat", Arguments: map[string]any{"message": "print(1, file=open('mine.txt', 'w'))"}})
+		if err != nil || result.IsError {
+			t.Fatalf("%s: CallTool() = %v, %v", address, result, err)
+		}
+		files, err := s.ListResources(t.Context(), nil)
+		if err != nil || len(files.Resources) != want {
+			t.Errorf("%s: ListResources() = %v, %v; want %d", address, files, err, want)
+		}
+	}
 }

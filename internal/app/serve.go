@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"time"
@@ -31,17 +32,17 @@ func (a *App) Serve(ctx context.Context, ready func(mcpURL, adminURL string)) er
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/", a.mcp.Handler())
-	pages := about.Pages(shownURL(listener))
+	pages := a.mcp.Pages(about.Pages(shownURL(listener)), about.Pages(""))
 	mux.Handle(about.CardPath, pages)
 	mux.Handle(about.LLMsPath, pages)
-	servers := []*served{{server: newServer(exactPaths(mux, a.mcp.Handler())), listener: listener}}
+	servers := []*served{{server: a.newServer(exactPaths(mux, a.mcp.Handler())), listener: listener}}
 	adminURL := ""
 	if a.config.AdminListen != "" {
 		admin, err := listen(ctx, a.config.AdminListen)
 		if err != nil {
 			return errors.Join(err, listener.Close())
 		}
-		servers = append(servers, &served{server: newServer(a.adminHandler()), listener: admin})
+		servers = append(servers, &served{server: a.newServer(a.adminHandler()), listener: admin})
 		adminURL = "http://" + admin.Addr().String()
 	}
 	group, ctx := errgroup.WithContext(ctx)
@@ -59,7 +60,7 @@ func (a *App) Serve(ctx context.Context, ready func(mcpURL, adminURL string)) er
 // urlOf returns the URL of the endpoint at the address that is listened on.
 func urlOf(l net.Listener) string { return "http://" + l.Addr().String() + "/mcp" }
 
-// shownURL is urlOf as far as everybody may know it and can use it: that of another
+// shownURL is urlOf as far as whoever came by loopback can use it: that of another
 // address than loopback tells of the operator's network and may lead nowhere.
 func shownURL(l net.Listener) string {
 	if a, ok := l.Addr().(*net.TCPAddr); ok && a.IP.IsLoopback() {
@@ -100,9 +101,13 @@ func (s *served) run() error {
 }
 
 // newServer bounds what a connection may take before a handler sees it. There is no
-// bound on the time of an answer: a run may take as long as its own limit.
-func newServer(h http.Handler) *http.Server {
-	return &http.Server{Handler: h, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: headerBytes}
+// bound on the time of an answer: a run may take as long as its own limit. What the server
+// itself has to say, such as of a panic, goes to the log of the program.
+func (a *App) newServer(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: headerBytes,
+		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelWarn),
+	}
 }
 
 func listen(ctx context.Context, address string) (net.Listener, error) {

@@ -28,11 +28,9 @@ func (t *turn) ask() func(context.Context, Question) Answer {
 	}
 	return func(ctx context.Context, q Question) Answer {
 		t.report(Progress{Step: "asking"})
-		answered := t.chat.asks()
-		a := t.request.Ask(ctx, q)
-		answered()
-		t.report(Progress{Step: "running"})
-		return a
+		defer t.report(Progress{Step: "running"})
+		defer t.chat.asks()() // also when Ask panics, which the kernel recovers
+		return t.request.Ask(ctx, q)
 	}
 }
 

@@ -71,6 +71,48 @@ func TestNobodyWaitsForTheAsked(t *testing.T) {
 	})
 }
 
+// A turn that waits for its chat says so; one that need not does not.
+func TestWaitingIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, w := newService(t, nil)
+		id := ask(t, s, "", "set x").ChatID
+		first := begin(t.Context(), s, id, "wait")
+		synctest.Wait()
+		var steps []string
+		second := beside(t.Context(), s, chat.Request{ChatID: id, Message: do("get x"), Progress: func(p chat.Progress) { steps = append(steps, p.Step) }})
+		synctest.Wait()
+		if diff := cmp.Diff([]string{"waiting"}, steps); diff != "" {
+			t.Error(diff)
+		}
+		close(w.release)
+		<-first
+		if got := <-second; got.err != nil || got.reply.IsError {
+			t.Errorf("%+v", got)
+		}
+		if diff := cmp.Diff([]string{"waiting", "running", "saving"}, steps); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// A panic of whoever asks leaves a chat that others may use, and that can ask again.
+func TestAskPanics(t *testing.T) {
+	s, _ := newService(t, nil)
+	id := ask(t, s, "", "set x").ChatID
+	for range 2 {
+		reply, err := s.Turn(t.Context(), chat.Request{ChatID: id, Message: do("ask name?"), Ask: func(context.Context, chat.Question) chat.Answer { panic("a bug") }})
+		if err != nil || strings.TrimSpace(reply.Runs[0].Value) != "unasked" {
+			t.Errorf("reply %+v, %v; want that nobody could be asked", reply, err)
+		}
+	}
+	reply, err := s.Turn(t.Context(), chat.Request{ChatID: id, Message: do("ask name?"), Ask: func(context.Context, chat.Question) chat.Answer {
+		return chat.Answer{Outcome: chat.Typed, Text: "Ada"}
+	}})
+	if err != nil || reply.Runs[0].Value != "typed Ada" {
+		t.Errorf("reply %+v, %v; want the answer", reply, err)
+	}
+}
+
 // A caller that leaves while the code asks ends the question and the run, not the chat.
 func TestCancelWhileAsking(t *testing.T) {
 	s, _ := newService(t, nil)

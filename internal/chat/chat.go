@@ -31,8 +31,8 @@ type Request struct {
 	Progress func(Progress)
 
 	// Ask, if not nil, asks the person for what the code wants to read, once at a time, and
-	// returns soon after ctx ends: after 10 minutes, or when the run is stopped. Without it
-	// code that asks gets an error at once.
+	// returns soon after ctx ends: at its deadline, when the questions of the run have been open for
+	// 10 minutes together, or when the run is stopped. Without it code that asks gets an error at once.
 	Ask       func(ctx context.Context, q Question) Answer
 	Questions int // that a run may ask; 0 for 100, which is also the most
 }
@@ -42,7 +42,7 @@ const MaxMessageBytes = 1 << 20
 
 // A Progress tells what a turn is doing.
 type Progress struct {
-	Step   string // "starting", "running", "asking", "output", "saving", or a short line about packages: "installing pandas"
+	Step   string // "waiting" for the turn before, "starting", "running", "asking", "output", "saving", or a short line about packages: "installing pandas"
 	Stdout string // what the code has just printed, valid UTF-8; only with step "output"
 	Stderr string
 }
@@ -54,7 +54,7 @@ type Reply struct {
 	IsError     bool      // the code failed, hit a limit, or nothing could be run
 	State       State     // "" when nothing ran since another turn is at work, which tells what becomes of the variables
 	StateReason string    // for Reset: one sentence
-	Problems    []string  // what went wrong beside the code, as sentences; Text has them too
+	Problems    []string  // what went wrong beside the code, and what its error means here, as sentences; Text has them too
 	Packages    []Package // that the turn has installed
 	Runs        []Run
 	Images      []Image

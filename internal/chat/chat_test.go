@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -273,6 +274,20 @@ func TestLoneNames(t *testing.T) {
 	}
 }
 
+// Prose that compiles ends in a NameError, and what to send stands beside it; code that is surely meant as such needs no such words.
+func TestProseThatCompiles(t *testing.T) {
+	s, _ := newService(t, nil)
+	id := ask(t, s, "", "set x").ChatID
+	for _, chatID := range []string{"", id} {
+		for message, want := range map[string]bool{"get - tax": true, "```\nget\n```": chatID != "", "```python\nget - tax\n```": false, "get = (get - tax)()": false} {
+			r, err := s.Turn(t.Context(), chat.Request{ChatID: chatID, Message: message})
+			if err != nil || !r.IsError || strings.Contains(r.Text, "since no language model is configured") != want || len(r.Problems) > 0 != want {
+				t.Errorf("Turn(%q) in chat %q = %+v, %v; want what to send: %t", message, chatID, r, err, want)
+			}
+		}
+	}
+}
+
 // VAL-04: cells of another language are told with what to do instead, in a new chat and an old one.
 func TestForeignCells(t *testing.T) {
 	s, _ := newService(t, nil)
@@ -346,6 +361,50 @@ func TestUploads(t *testing.T) {
 		t.Error("an upload above the limit is no error")
 	}
 	if _, err := s.PutFile(t.Context(), "mallory", id, "x", strings.NewReader("")); !isNotFound(err) {
+		t.Errorf("upload into a foreign chat: %v; want not found", err)
+	}
+}
+
+// Somebody whose upload comes slowly, or never ends, does not hold the chat.
+func TestSlowUploadHoldsNobody(t *testing.T) {
+	s, _ := newService(t, nil)
+	id := ask(t, s, "", "set x").ChatID
+	body, sender := io.Pipe()
+	uploaded := make(chan error, 1)
+	go func() {
+		_, err := s.PutFile(t.Context(), "", id, "slow.csv", body)
+		uploaded <- err
+	}()
+	if _, err := io.WriteString(sender, "a,"); err != nil { // it is being read
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if r, err := s.Turn(ctx, chat.Request{ChatID: id, Message: do("get x")}); err != nil || r.IsError {
+		t.Errorf("a turn beside a slow upload: %+v, %v", r, err)
+	}
+	if _, err := io.WriteString(sender, "b"); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(sender.Close(), <-uploaded); err != nil {
+		t.Fatalf("the upload: %v", err)
+	}
+	_, file, err := s.OpenFile(t.Context(), "", "runpython://chats/"+id+"/files/slow.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	if got, err := io.ReadAll(file); string(got) != "a,b" || err != nil {
+		t.Errorf("the file has %q, %v", got, err)
+	}
+}
+
+// Who uploads into a chat that is not his is told so before anything is read.
+func TestUploadIntoForeignChatIsNotRead(t *testing.T) {
+	s, _ := newService(t, nil)
+	id := ask(t, s, "", "set x").ChatID
+	body, _ := io.Pipe() // nobody writes
+	if _, err := s.PutFile(t.Context(), "mallory", id, "x", body); !isNotFound(err) {
 		t.Errorf("upload into a foreign chat: %v; want not found", err)
 	}
 }

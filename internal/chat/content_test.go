@@ -166,7 +166,7 @@ func TestFilesThatCannotBe(t *testing.T) {
 	if next.State != chat.Reset || w.started != 2 {
 		t.Fatalf("state %q with %d interpreters; want reset with 2: %s", next.State, w.started, next.Text)
 	}
-	for _, want := range []string{"Not in /work", "`a/b`", "`d/d/"} {
+	for _, want := range []string{"Not in /work", `"a/b"`, `"d/d/`} {
 		if !strings.Contains(next.Text, want) {
 			t.Errorf("text %q; want %q in it", next.Text, want)
 		}

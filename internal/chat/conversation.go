@@ -65,8 +65,9 @@ func validID(id string) bool {
 	return len(id) == idLength && strings.Trim(id, "abcdefghijklmnopqrstuvwxyz234567") == ""
 }
 
-// enter waits until the chat is ours, but not for a person that its code has asked. Service.enter also looks whether it still is there.
-func (c *conversation) enter(ctx context.Context) error {
+// enter waits until the chat is ours, but not for a person that its code has asked. waits, if not nil, is called
+// when it has to. Service.enter also looks whether it still is there.
+func (c *conversation) enter(ctx context.Context, waits func()) error {
 	if c.tryEnter() {
 		return nil
 	}
@@ -75,6 +76,9 @@ func (c *conversation) enter(ctx context.Context) error {
 		return fault.New(fault.Busy, nil, fmt.Sprintf("%d calls of this chat wait already; one runs at a time: wait for their results, or use another chat", queuedTurns))
 	}
 	defer c.waiting.Add(-1)
+	if waits != nil {
+		waits()
+	}
 	select {
 	case <-c.turn:
 		return nil

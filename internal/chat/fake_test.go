@@ -27,7 +27,8 @@ import (
 // stopped, "ask PROMPT" asks and gives the answer, "hang" only when the interpreter is closed, "crash" ends the interpreter, "lose" the
 // sandbox, "file NAME TEXT" writes a file, "files NAMES" reports files as a hostile guest may,
 // "cut NAME" reports one and that there are more, "delete NAME" one that is gone, "picture TEXT"
-// shows one, "notcode NAME" is no code but finds a file.
+// shows one, "notcode NAME" is no code but finds a file, "import NAMES" asks for those that its
+// environment does not have, and fails for the first that is not there then.
 type fake struct {
 	world *world
 	names map[string]bool
@@ -40,10 +41,11 @@ type fake struct {
 
 // world is what the interpreters of one test share.
 type world struct {
-	release chan struct{}
-	running atomic.Int32
-	most    atomic.Int32 // that ran at once
-	root    *os.Root     // folders of the interpreters
+	release  chan struct{}
+	running  atomic.Int32
+	most     atomic.Int32 // that ran at once
+	root     *os.Root     // folders of the interpreters
+	packages bool         // interpreters have environments
 
 	mu      sync.Mutex
 	started int
@@ -53,7 +55,7 @@ type world struct {
 }
 
 // start gives an interpreter the files that fill puts into its folder.
-func (w *world) start(_ context.Context, fill func(string) error) (chat.Interpreter, error) {
+func (w *world) start(_ context.Context, _ string, fill func(string) error) (chat.Interpreter, error) {
 	w.mu.Lock()
 	w.started++
 	w.living++
@@ -62,6 +64,10 @@ func (w *world) start(_ context.Context, fill func(string) error) (chat.Interpre
 	w.mu.Unlock()
 	f := &fake{world: w, names: map[string]bool{}, files: map[string]string{}, end: make(chan struct{})}
 	err := w.root.Mkdir(name, 0o700)
+	if err == nil && w.packages {
+		f.environment = filepath.Join(w.root.Name(), name+"-env")
+		err = os.Mkdir(f.environment, 0o700)
+	}
 	if err == nil {
 		err = fill(filepath.Join(w.root.Name(), name))
 	}
@@ -85,6 +91,16 @@ func (f *fake) look(dir string) error {
 	})
 }
 
+// ask recovers a panic, as the kernel does.
+func (f *fake) ask(ctx context.Context, r kernel.Request, prompt string) (a kernel.Answer) {
+	defer func() {
+		if recover() != nil {
+			a = kernel.Answer{Outcome: kernel.Unasked}
+		}
+	}()
+	return r.Ask(ctx, kernel.Question{Prompt: prompt})
+}
+
 func (f *fake) Run(ctx context.Context, r kernel.Request) (*kernel.Result, error) {
 	if f.lost.Load() {
 		return nil, errors.New("the guest has ended")
@@ -95,7 +111,9 @@ func (f *fake) Run(ctx context.Context, r kernel.Request) (*kernel.Result, error
 	for most := w.most.Load(); n > most && !w.most.CompareAndSwap(most, n); most = w.most.Load() {
 	}
 	result := &kernel.Result{Status: kernel.OK, Duration: time.Millisecond}
-	word, rest, _ := strings.Cut(strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(r.Candidates[0].Code, "do('"), "')")), " ")
+	code := strings.TrimSpace(r.Candidates[0].Code)
+	code = code[strings.LastIndexByte(code, '\n')+1:] // below lines that ask for packages
+	word, rest, _ := strings.Cut(strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(code, "do('"), "')")), " ")
 	switch word {
 	case "set":
 		f.names[rest] = true
@@ -116,7 +134,7 @@ func (f *fake) Run(ctx context.Context, r kernel.Request) (*kernel.Result, error
 			result.Status, result.Error = kernel.Failed, &kernel.Exception{Type: "EOFError", Traceback: "EOFError"}
 			break
 		}
-		a := r.Ask(ctx, kernel.Question{Prompt: rest})
+		a := f.ask(ctx, r, rest)
 		result.Value = &kernel.Value{Text: string(a.Outcome) + " " + a.Text}
 		if ctx.Err() != nil {
 			result.Status = kernel.Canceled
@@ -150,6 +168,8 @@ func (f *fake) Run(ctx context.Context, r kernel.Request) (*kernel.Result, error
 		result.Files = &kernel.FileReport{Deleted: []string{rest}}
 	case "picture":
 		result.Images = []kernel.Image{{MIMEType: "image/png", Width: 1, Height: 1, Data: []byte(rest)}}
+	case "import":
+		f.importAll(ctx, r, strings.Fields(rest), result)
 	case "notcode":
 		result.Status = kernel.NotCode
 		if rest != "" {
@@ -158,6 +178,32 @@ func (f *fake) Run(ctx context.Context, r kernel.Request) (*kernel.Result, error
 		}
 	}
 	return result, nil
+}
+
+// importAll imports modules, after it has asked for those that are missing.
+func (f *fake) importAll(ctx context.Context, r kernel.Request, modules []string, result *kernel.Result) {
+	missing := f.missing(modules)
+	if len(missing) > 0 && r.Supply != nil {
+		result.Value = &kernel.Value{Text: "changed " + strings.Join(r.Supply(ctx, missing), " ")}
+	} else if r.Installed {
+		result.Value = &kernel.Value{Text: "told of " + strings.Join(r.Changed, " ")}
+	}
+	if ctx.Err() != nil {
+		result.Status = kernel.Canceled
+	} else if missing = f.missing(modules); len(missing) > 0 {
+		text := "No module named '" + missing[0] + "'"
+		result.Status, result.Error = kernel.Failed, &kernel.Exception{Type: "ModuleNotFoundError", Message: text, Traceback: "ModuleNotFoundError: " + text}
+	}
+}
+
+func (f *fake) missing(modules []string) []string {
+	var missing []string
+	for _, m := range modules {
+		if _, err := os.Stat(filepath.Join(f.environment, m)); f.environment == "" || err != nil {
+			missing = append(missing, m)
+		}
+	}
+	return missing
 }
 
 func (f *fake) Get(_ context.Context, paths []string, limit int64, sink func(int, []byte) error, end func(int, string) error) error {

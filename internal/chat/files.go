@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"runpython/internal/excerpt"
 	"runpython/internal/fault"
 	"runpython/internal/kernel"
 	"runpython/internal/store"
@@ -245,7 +246,7 @@ func (t *turn) fetch(ctx context.Context, c *changes) error {
 		switch {
 		case m.skipped != "":
 		case m.entry.Size > room:
-			c.made[i].skipped = "there is no room: the most that is kept of a chat's files is " + size(t.service.options.Limits.keptBytes())
+			c.made[i].skipped = "there is no room: the most that is kept of a chat's files is " + excerpt.Size(t.service.options.Limits.keptBytes())
 		default:
 			room -= m.entry.Size
 			paths, index = append(paths, m.entry.Path), append(index, i)
@@ -292,7 +293,7 @@ func (t *turn) fetch(ctx context.Context, c *changes) error {
 // diskFull says what to do when the server's disk is full.
 func diskFull(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return fault.New(fault.Busy, err, "the server's disk is full: the files of this run could not be kept; tell the operator")
+		return fault.New(fault.Busy, err, "the server's disk is full; tell the operator")
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -73,7 +74,7 @@ func (t *turn) wordMisplaced() string {
 	}
 	var names []string
 	for _, p := range t.misplaced[:min(len(t.misplaced), namedMisplaced)] {
-		names = append(names, code(shorten(strings.ToValidUTF8(p, "\uFFFD"), shownPath)))
+		names = append(names, strconv.Quote(shortPath(strings.ToValidUTF8(p, "\uFFFD"))))
 	}
 	text := "Not in /work of the new interpreter, because the path is too long or contradicts another file's: " + strings.Join(names, ", ")
 	if more := len(t.misplaced) - namedMisplaced; more > 0 {
@@ -81,9 +82,6 @@ func (t *turn) wordMisplaced() string {
 	}
 	return text + "."
 }
-
-// shownPath is what a reply shows of the path of a file that is left out.
-const shownPath = 200
 
 // makeFolders makes folder and those above it up to dir, writable for the guest's user, who is
 // nobody on the host: dir itself is in a folder that is closed to others.

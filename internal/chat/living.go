@@ -20,10 +20,10 @@ type place struct {
 
 // start gives a chat that the caller has an interpreter.
 func (s *Service) start(ctx context.Context, c *conversation, fill func(dir string) error) error {
-	if err := s.makeRoom(c); err != nil {
+	if err := s.makeRoom(ctx, c); err != nil {
 		return err
 	}
-	k, err := s.options.Start(ctx, fill)
+	k, err := s.options.Start(ctx, c.id, fill)
 	s.mu.Lock()
 	if err == nil && s.closed {
 		err = errStopping()
@@ -44,14 +44,14 @@ func (s *Service) start(ctx context.Context, c *conversation, fill func(dir stri
 
 // makeRoom takes a place for c. When all are taken, the interpreter that is idle and was
 // used least recently gives its own.
-func (s *Service) makeRoom(c *conversation) error {
+func (s *Service) makeRoom(ctx context.Context, c *conversation) error {
 	victim, kernel, err := s.takePlace(c)
 	if err != nil || victim == nil {
 		return err
 	}
 	victim.kernel = nil
 	victim.loss = fmt.Sprintf("its interpreter was ended to make room for other chats (%d may live at once)", s.options.Limits.Kernels)
-	s.logEnd(victim, kernel.Close())
+	s.logEnd(ctx, victim, kernel.Close())
 	victim.leave()
 	return nil
 }
@@ -114,9 +114,9 @@ func (s *Service) closeInterpreter(c *conversation) error {
 }
 
 // logEnd notes that an interpreter could not be removed; whoever wanted it gone goes on.
-func (s *Service) logEnd(c *conversation, err error) {
+func (s *Service) logEnd(ctx context.Context, c *conversation, err error) {
 	if err != nil {
-		s.options.Log.Error("end an interpreter", "chat", c.id, "error", err)
+		s.options.Log.ErrorContext(ctx, "end an interpreter", "chat", c.id, "error", err)
 	}
 }
 
@@ -149,7 +149,7 @@ func (s *Service) sweep(ctx context.Context) error {
 		}
 		deleted, err := s.removeIdle(ctx, r)
 		if err != nil {
-			s.options.Log.Error("delete an old chat", "chat", r.ID, "error", err)
+			s.options.Log.ErrorContext(ctx, "delete an old chat", "chat", r.ID, "error", err)
 		}
 		if deleted {
 			excess--

@@ -26,6 +26,8 @@ func commonType(ext string) string {
 		return "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 	case ".txt", ".log":
 		return "text/plain"
+	case ".dot", ".gv": // of Word templates in many hosts' tables
+		return "text/vnd.graphviz"
 	case ".npy", ".npz", ".pkl", ".db", ".sqlite":
 		return "application/octet-stream"
 	}

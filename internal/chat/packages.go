@@ -1,16 +1,19 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
+	"runpython/internal/excerpt"
 	"runpython/internal/fault"
 	"runpython/internal/kernel"
 	"runpython/internal/pypi"
 	"runpython/internal/pypi/names"
+	"runpython/internal/pypi/requirement"
 )
 
 // Packages installs packages into the environment of a chat's interpreter; *pypi.Installer is
@@ -32,7 +35,7 @@ const (
 type shipment struct {
 	packages []Package // new ones and other versions
 	removed  []string
-	present  []string // asked for, and there already
+	present  []string // asked for by name, and there already
 	warnings []string
 	reasons  int // why something is not installed, those that are told
 
@@ -85,10 +88,10 @@ func (t *turn) installAsked(ctx context.Context) error {
 	if !t.canInstall() {
 		return &refusedError{"this server installs no packages (--packages off), only Python's standard library is there"}
 	}
-	changed, err := t.install(ctx, asked)
+	r, err := t.install(ctx, asked)
 	switch {
 	case err == nil:
-		t.shipment.done, t.shipment.changed = true, changed
+		t.shipment.done, t.shipment.changed, t.shipment.present = true, outdated(r), r.Present
 		return nil
 	case ctx.Err() != nil:
 		return t.stopped(ctx, err)
@@ -97,17 +100,17 @@ func (t *turn) installAsked(ctx context.Context) error {
 }
 
 // refuse answers a message whose packages cannot be installed: nothing was run.
-func (t *turn) refuse(e *refusedError) *Reply {
+func (t *turn) refuse(ctx context.Context, e *refusedError) *Reply {
 	t.reply.IsError = true
 	var b blocks
-	b.text("Nothing was run, since what the message asks for is not installed: " + e.reason + ".")
+	b.text("Nothing was run, since what the message asks for is not installed: " + escaped(e.reason) + ".")
 	t.wordProblems(&b)
 	b.notes(t.message.Notes)
-	t.reply.Text = shorten(b.String(), MaxTextBytes)
+	t.reply.Text = b.String()
 	if t.chat.saved {
 		t.reply.ChatID = t.chat.id
 	}
-	t.undo()
+	t.undo(ctx)
 	return &t.reply
 }
 
@@ -122,25 +125,37 @@ func (t *turn) supply() func(ctx context.Context, missing []string) (changed []s
 			return nil
 		}
 		defer t.report(Progress{Step: "running"})
-		changed, err := t.install(ctx, wanted)
+		r, err := t.install(ctx, wanted)
 		kind, _ := fault.Shown(err)
 		switch {
 		case err == nil || ctx.Err() != nil:
 		case kind == fault.Invalid && len(wanted) > 1: // one that cannot be had is no reason to go without the others
-			changed = nil
-			for _, name := range wanted {
-				more, err := t.install(ctx, []string{name})
-				if ctx.Err() != nil {
-					break
-				}
-				changed = append(changed, more...)
-				t.notImported(ctx, err)
-			}
+			return t.installEach(ctx, wanted)
 		default:
 			t.notImported(ctx, err)
 		}
-		return changed
+		return outdated(r)
 	}
+}
+
+// installEach installs what it can of the packages that code imports, until something else
+// than the packages stands in the way.
+func (t *turn) installEach(ctx context.Context, wanted []string) (changed []string) {
+	for _, name := range wanted {
+		r, err := t.install(ctx, []string{name})
+		if ctx.Err() != nil {
+			break
+		}
+		changed = append(changed, outdated(r)...)
+		if err == nil {
+			continue
+		}
+		t.notImported(ctx, err)
+		if kind, _ := fault.Shown(err); kind != fault.Invalid {
+			break
+		}
+	}
+	return changed
 }
 
 // distributions returns what may bring modules, and says which cannot be brought.
@@ -164,9 +179,7 @@ func (t *turn) distributions(missing []string) []string {
 
 // notImported tells why what code imports is not there.
 func (t *turn) notImported(ctx context.Context, err error) {
-	if err != nil {
-		t.problem("Not installed, although the code imports it: " + t.reason(ctx, err) + ".")
-	}
+	t.problem("Not installed, although the code imports it: " + t.reason(ctx, err) + ".")
 }
 
 // problem adds a sentence, unless there are enough.
@@ -182,53 +195,66 @@ func (t *turn) reason(ctx context.Context, err error) string {
 	if kind == fault.Internal {
 		t.service.options.Log.ErrorContext(ctx, "install packages", "chat", t.chat.id, "error", err)
 	}
-	return shorten(strings.TrimRight(text, ". "), reasonBytes)
+	return excerpt.Middle(strings.TrimRight(text, ". "), reasonBytes)
 }
 
 // install installs requirements into the environment of the chat's interpreter, beside what
-// it has, and returns the import names of what has another version now. Without any it puts
-// back what the chat has.
-func (t *turn) install(ctx context.Context, requirements []string) (changed []string, err error) {
+// it has. Without any it puts back what the chat has.
+func (t *turn) install(ctx context.Context, requirements []string) (pypi.Report, error) {
 	what := strings.Join(requirements, ", ")
 	if len(requirements) == 0 {
 		what = "the packages of this chat"
 	}
-	t.report(Progress{Step: shortLine("installing " + what)})
+	t.report(Progress{Step: excerpt.Begin("installing "+what, progressBytes)})
 	r, err := t.service.options.Packages.Install(ctx, pypi.Request{
 		Folder: t.chat.kernel.Environment(), Requirements: requirements, Installed: t.chat.lock,
-		Progress: func(line string) { t.report(Progress{Step: shortLine(line)}) },
+		Progress: func(line string) { t.report(Progress{Step: excerpt.Begin(line, progressBytes)}) },
 	})
 	if err != nil {
-		return nil, fmt.Errorf("install packages: %w", err)
+		return pypi.Report{}, fmt.Errorf("install packages: %w", err)
 	}
 	record, err := writeLock(r.Lock)
 	if err != nil {
-		return nil, err
+		return pypi.Report{}, err
 	}
 	t.chat.lock, t.chat.packages = r.Lock, record
 	s := &t.shipment
-	s.present = append(s.present, r.Present...)
 	s.warnings = append(s.warnings, r.Warnings...)
-	for _, p := range r.Added {
+	for _, p := range askedFirst(r.Added, requirements) {
 		s.packages = append(s.packages, Package{Name: p.Name, Version: p.Version})
 	}
 	for _, p := range r.Changed {
 		s.packages = append(s.packages, Package{Name: p.Name, Version: p.Version, Was: p.From})
-		changed = append(changed, p.Imports...)
 	}
 	for _, p := range r.Removed {
 		s.removed = append(s.removed, p.Name)
-		changed = append(changed, p.Imports...)
 	}
-	return changed, nil
+	return r, nil
 }
 
-// shortLine bounds a line about progress.
-func shortLine(s string) string {
-	if len(s) <= progressBytes {
-		return s
+// outdated returns the import names of what had another version before an install, or is gone.
+func outdated(r pypi.Report) []string {
+	var modules []string
+	for _, p := range r.Changed {
+		modules = append(modules, p.Imports...)
 	}
-	return strings.ToValidUTF8(s[:progressBytes], "") + "…"
+	for _, p := range r.Removed {
+		modules = append(modules, p.Imports...)
+	}
+	return modules
+}
+
+// askedFirst returns packages in an order for people: what was asked for, then what that needs.
+func askedFirst(packages []pypi.Package, requirements []string) []pypi.Package {
+	place := make(map[string]int, len(requirements))
+	for i, text := range requirements {
+		if r, err := requirement.Parse(text); err == nil { // else nothing was installed for it
+			place[r.Name] = i - len(requirements)
+		}
+	}
+	packages = slices.Clone(packages)
+	slices.SortStableFunc(packages, func(p, q pypi.Package) int { return cmp.Compare(place[p.Name], place[q.Name]) })
+	return packages
 }
 
 // readLock reads what a chat has installed from its record.

@@ -50,9 +50,9 @@ type Store interface {
 
 // Options are what a Service needs.
 type Options struct {
-	// Start starts an interpreter. fill is called with the folder that
+	// Start starts an interpreter for the chat of that id. fill is called with the folder that
 	// becomes its /work, before it looks there.
-	Start   func(ctx context.Context, fill func(dir string) error) (Interpreter, error)
+	Start   func(ctx context.Context, id string, fill func(dir string) error) (Interpreter, error)
 	Store   Store
 	Content *content.Store
 	// Packages installs what code imports; nil where nothing is installed.
@@ -69,6 +69,7 @@ type Limits struct {
 	WorkFiles   int
 	Processes   int
 	OpenFiles   int
+	Egress      string        // where code may connect, as the operator's flag says it; "none" or "" for nowhere
 	Kernels     int           // interpreters that live at once; the least recently used makes room
 	Chats       int           // chats that are kept; the least recently used is deleted
 	Keep        time.Duration // a chat that is not used for so long is deleted
@@ -136,12 +137,11 @@ func (s *Service) Turn(ctx context.Context, r Request) (*Reply, error) {
 	if len(read.Candidates) == 0 {
 		return s.withoutCode(ctx, r, read)
 	}
-	c, err := s.open(ctx, r.Owner, r.ChatID)
-	if err != nil {
+	t := &turn{service: s, request: r, message: read}
+	if t.chat, err = s.open(ctx, r.Owner, r.ChatID, func() { t.report(Progress{Step: "waiting"}) }); err != nil {
 		return unknownChat(err)
 	}
-	defer c.leave()
-	t := &turn{service: s, chat: c, request: r, message: read}
+	defer t.chat.leave()
 	return t.run(ctx)
 }
 
@@ -182,14 +182,14 @@ func errStopping() error {
 }
 
 // open finds the chat of owner, or begins one when id is "", and enters it: the caller
-// has its turn and leaves it.
-func (s *Service) open(ctx context.Context, owner, id string) (*conversation, error) {
+// has its turn and leaves it. waits, if not nil, is called when that takes longer.
+func (s *Service) open(ctx context.Context, owner, id string, waits func()) (*conversation, error) {
 	if id != "" {
 		c, err := s.find(ctx, owner, id)
 		if err != nil {
 			return nil, err
 		}
-		return c, s.enter(ctx, c)
+		return c, s.enter(ctx, c, waits)
 	}
 	if err := s.sweep(ctx); err != nil {
 		return nil, err
@@ -249,8 +249,8 @@ func (s *Service) conversationOf(record store.Chat) (*conversation, error) {
 
 // enter waits until the chat is the caller's, who then leaves it. A chat that was deleted
 // meanwhile is store.ErrNotFound.
-func (s *Service) enter(ctx context.Context, c *conversation) error {
-	if err := c.enter(ctx); err != nil {
+func (s *Service) enter(ctx context.Context, c *conversation, waits func()) error {
+	if err := c.enter(ctx, waits); err != nil {
 		return err
 	}
 	if err := s.check(ctx, c); err != nil {
@@ -292,20 +292,6 @@ func (s *Service) save(ctx context.Context, c *conversation) error {
 	}
 	c.saved = true
 	return nil
-}
-
-// Delete removes a chat with its interpreter and files. It waits for a turn that is under
-// way; turns that wait behind it find the chat unknown.
-func (s *Service) Delete(ctx context.Context, owner, id string) error {
-	c, err := s.find(ctx, owner, id)
-	if err != nil {
-		return err
-	}
-	if err := s.enter(ctx, c); err != nil {
-		return err
-	}
-	defer c.leave()
-	return s.remove(ctx, c)
 }
 
 // remove deletes a chat that the caller has.

@@ -47,10 +47,10 @@ func (t *turn) run(ctx context.Context) (*Reply, error) {
 	c.used.Store(time.Now().UnixNano())
 	result, err := t.execute(ctx)
 	if refused, ok := errors.AsType[*refusedError](err); ok {
-		return t.refuse(refused), nil
+		return t.refuse(ctx, refused), nil
 	}
 	if err != nil || result.Status == kernel.NotCode && !c.saved {
-		t.undo()
+		t.undo(ctx)
 	}
 	if err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (t *turn) run(ctx context.Context) (*Reply, error) {
 	}
 	t.reply.ChatID = c.id
 	if err := t.service.save(save, c); err != nil {
-		t.undo()
+		t.undo(ctx)
 		return nil, err
 	}
 	t.report(Progress{Step: "saving"})
@@ -85,16 +85,16 @@ func (t *turn) run(ctx context.Context) (*Reply, error) {
 		t.reply.State, t.reply.StateReason = Reset, "this run has ended the interpreter"
 	}
 	if result.Lost {
-		t.service.logEnd(c, t.service.end(c, c.loss))
+		t.service.logEnd(ctx, c, t.service.end(c, c.loss))
 	}
 	return &t.reply, nil
 }
 
 // undo takes back a chat that was begun with this turn and of which the caller hears nothing.
-func (t *turn) undo() {
+func (t *turn) undo(ctx context.Context) {
 	if !t.chat.saved {
 		t.service.drop(t.chat)
-		t.service.logEnd(t.chat, t.service.end(t.chat, "the chat has not begun"))
+		t.service.logEnd(ctx, t.chat, t.service.end(t.chat, "the chat has not begun"))
 	}
 }
 
@@ -108,7 +108,7 @@ func (t *turn) wordNotCode(r *kernel.Result) {
 	t.wordFiles(&b)
 	b.notes(t.message.Notes)
 	b.notes(r.Notes)
-	t.reply.Text = shorten(b.String(), MaxTextBytes)
+	t.reply.Text = b.String()
 }
 
 // notKept tells that what the run made could not be kept; its output is shown all the same.
@@ -144,7 +144,7 @@ func (t *turn) execute(ctx context.Context) (*kernel.Result, error) {
 			t.chat.loss = t.lossOf(result)
 			return result, nil
 		}
-		t.service.logEnd(t.chat, t.service.end(t.chat, "its sandbox has ended unexpectedly"))
+		t.service.logEnd(ctx, t.chat, t.service.end(t.chat, "its sandbox has ended unexpectedly"))
 		if attempt > 0 || ctx.Err() != nil {
 			return nil, t.stopped(ctx, fmt.Errorf("run: %w", err))
 		}
@@ -164,7 +164,7 @@ func (t *turn) stopped(ctx context.Context, err error) error {
 func (t *turn) ensureKernel(ctx context.Context) error {
 	c := t.chat
 	if c.kernel != nil && c.kernel.Lost() {
-		t.service.logEnd(c, t.service.end(c, "its sandbox has ended unexpectedly"))
+		t.service.logEnd(ctx, c, t.service.end(c, "its sandbox has ended unexpectedly"))
 	}
 	t.reply.State, t.reply.StateReason = c.state()
 	if c.kernel != nil {
@@ -226,7 +226,10 @@ func (t *turn) output() func(stdout, stderr []byte) {
 	}
 	var out, err splitter
 	return func(stdout, stderr []byte) {
-		t.report(Progress{Step: "output", Stdout: out.next(stdout), Stderr: err.next(stderr)})
+		p := Progress{Step: "output", Stdout: out.next(stdout), Stderr: err.next(stderr)}
+		if p.Stdout != "" || p.Stderr != "" { // not a part of a character only
+			t.report(p)
+		}
 	}
 }
 

@@ -8,12 +8,14 @@ import (
 	"strings"
 	"time"
 
+	"runpython/internal/excerpt"
 	"runpython/internal/fault"
 	"runpython/internal/store"
 )
 
 // PutFile writes a file into /work of a chat of owner: at once when its
 // interpreter lives, else with its next start. chatID "" begins a chat, whose id is returned.
+// The chat is the caller's only once all of r was read, so a slow one delays nobody's turn.
 func (s *Service) PutFile(ctx context.Context, owner, chatID, name string, r io.Reader) (id string, err error) {
 	if !plainPath(name) {
 		return "", fault.New(fault.Invalid, nil, "the name of an uploaded file must be a relative path without . and ..")
@@ -22,19 +24,22 @@ func (s *Service) PutFile(ctx context.Context, owner, chatID, name string, r io.
 		return "", err
 	}
 	defer s.depart()
-	c, err := s.open(ctx, owner, chatID)
-	if errors.Is(err, store.ErrNotFound) {
-		return "", fault.New(fault.NotFound, nil, "there is no chat with this chat_id")
+	if chatID != "" { // before all of it is read
+		if _, err := s.owned(ctx, owner, chatID); err != nil {
+			return "", noChat(err)
+		}
 	}
+	f, err := s.receive(name, r)
 	if err != nil {
 		return "", err
 	}
-	defer c.leave()
-	f, err := s.receive(name, r)
-	if err == nil {
-		err = s.upload(ctx, c, f)
-	}
+	c, err := s.open(ctx, owner, chatID, nil)
 	if err != nil {
+		s.release([]store.File{f})
+		return "", noChat(err)
+	}
+	defer c.leave()
+	if err := s.upload(ctx, c, f); err != nil {
 		if chatID == "" { // whoever called does not hear of it
 			undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 			defer cancel()
@@ -43,6 +48,14 @@ func (s *Service) PutFile(ctx context.Context, owner, chatID, name string, r io.
 		return "", err
 	}
 	return c.id, nil
+}
+
+// noChat is err as whoever uploads may know it.
+func noChat(err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return fault.New(fault.NotFound, nil, "there is no chat with this chat_id")
+	}
+	return err
 }
 
 // receive keeps the content of an upload.
@@ -59,7 +72,10 @@ func (s *Service) receive(name string, r io.Reader) (store.File, error) {
 		return store.File{}, errors.Join(diskFull(err), draft.Discard())
 	}
 	f := store.File{Path: name}
-	return f, diskFull(keep(draft, &f))
+	if err := keep(draft, &f); err != nil {
+		return store.File{}, diskFull(err)
+	}
+	return f, nil
 }
 
 // upload puts a file that was received into a chat that the caller has. On an error its
@@ -115,7 +131,7 @@ func (s *Service) makeWay(ctx context.Context, c *conversation, f store.File, li
 	case count > limits.WorkFiles:
 		return nil, fault.New(fault.Invalid, nil, fmt.Sprintf("the chat has %d files, the most it may have: delete some first", limits.WorkFiles))
 	case bytes > limits.keptBytes():
-		return nil, fault.New(fault.Invalid, nil, "there is no room: the most that is kept of a chat's files is "+size(limits.keptBytes())+"; delete some first")
+		return nil, fault.New(fault.Invalid, nil, "there is no room: the most that is kept of a chat's files is "+excerpt.Size(limits.keptBytes())+"; delete some first")
 	case len(deleted) > 0 && !live:
 		return nil, fault.New(fault.Invalid, nil, "the name of the file takes a folder for a file or a file for a folder: choose another")
 	}

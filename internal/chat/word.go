@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"runpython/internal/excerpt"
 	"runpython/internal/kernel"
 	"runpython/internal/message"
 )
@@ -31,6 +32,10 @@ const needsCode = "No Python code was found in the message, and no language mode
 const noVariable = "A message that is only a name shows that variable, since no language model is configured that could answer anything else. " +
 	"Send Python code: a fenced block that begins with ```python, or code alone."
 
+// noProse says why a message that may be prose ended in a NameError.
+const noProse = "The message was taken as Python, since no language model is configured that could answer anything else. " +
+	"Send Python code: a fenced block that begins with ```python, or code alone."
+
 // withoutCodeText answers a message that has nothing to run, with what was left out of it.
 func withoutCodeText(m message.Message) string {
 	var b blocks
@@ -54,12 +59,14 @@ func (t *turn) word(r *kernel.Result) {
 	b.fence("Standard error:", r.Stderr.Text(shownStream))
 	t.wordValue(&b, r)
 	if r.Error != nil && r.Status != kernel.Memory && r.Status != kernel.TimedOut && r.Status != kernel.Canceled {
-		b.fence("Error:", shorten(t.traceback(r), shownValue))
+		b.fence("Error:", excerpt.Middle(t.traceback(r), shownValue))
 	}
 	if r.Status == kernel.Exited {
 		b.text(exitSentence(r))
+		b.fence("It said:", excerpt.Middle(r.ExitText, shownValue))
 	}
 	if hint := t.hint(r); hint != "" {
+		t.reply.Problems = append(t.reply.Problems, hint)
 		b.text(hint)
 	}
 	b.fence("Printed between the calls, by what an earlier one left running:", r.Late.Text(shownValue))
@@ -68,11 +75,11 @@ func (t *turn) word(r *kernel.Result) {
 		b.text("The code ran and printed nothing.")
 	}
 	if installed != "" {
-		b.text(installed)
+		b.text(escaped(installed))
 	}
 	t.wordFiles(&b)
 	b.notes(t.notes(r))
-	t.reply.Text = shorten(b.String(), MaxTextBytes)
+	t.reply.Text = b.String()
 }
 
 func (t *turn) newRun(r *kernel.Result) Run {
@@ -88,6 +95,9 @@ func (t *turn) newRun(r *kernel.Result) Run {
 	}
 	if r.Status == kernel.Exited && r.ExitCode != 0 && run.Error == "" {
 		run.Error = exitSentence(r)
+		if r.ExitText != "" {
+			run.Error += " It said: " + r.ExitText
+		}
 	}
 	return run
 }
@@ -96,7 +106,7 @@ func (t *turn) newRun(r *kernel.Result) Run {
 func (t *turn) wordProblems(b *blocks) {
 	t.reply.Problems = t.problems
 	for _, p := range t.problems {
-		b.text(p)
+		b.text(escaped(p))
 	}
 }
 
@@ -120,15 +130,18 @@ func (t *turn) traceback(r *kernel.Result) string {
 
 // hint says what an error means here, "" when there is nothing to add.
 func (t *turn) hint(r *kernel.Result) string {
-	if t.message.Lone != "" && r.Error != nil && r.Error.Type == "NameError" {
+	switch {
+	case r.Error == nil:
+		return ""
+	case r.Error.Type == "NameError" && t.message.Lone != "":
 		return noVariable
+	case r.Error.Type == "NameError" && t.message.Kind == message.Prose:
+		return noProse
 	}
-	if r.Error != nil {
-		if hint := t.missingHint(r.Error); hint != "" {
-			return hint
-		}
+	if hint := t.missingHint(r.Error); hint != "" {
+		return hint
 	}
-	hint := t.service.options.Limits.hintFor(r)
+	hint := t.service.options.Limits.hintFor(r.Error)
 	if hint == "" || !strings.Contains(r.Error.Message, noSpace) {
 		return hint
 	}
@@ -136,20 +149,19 @@ func (t *turn) hint(r *kernel.Result) string {
 	if err != nil || room >= t.service.options.Limits.WorkBytes {
 		return hint
 	}
-	return hint + fmt.Sprintf(" But the server's disk has room for %s only: tell the operator.", size(room))
+	return hint + fmt.Sprintf(" But the server's disk has room for %s only: tell the operator.", excerpt.Size(room))
 }
 
 func (t *turn) wordValue(b *blocks, r *kernel.Result) {
-	switch {
-	case r.Table != nil:
-		b.text(fmt.Sprintf("Value, %s × %s:", counted(r.Table.Rows, "row"), counted(r.Table.Columns, "column")))
-		b.text(shorten(r.Table.Markdown, shownValue))
-	case r.Value != nil:
-		text := r.Value.Text
-		if len(text) > shownValue {
-			text = shorten(text, shownValue)
+	if r.Table != nil {
+		if table := tableText(r.Table.Markdown, shownValue); table != "" {
+			b.text(fmt.Sprintf("Value, %s × %s:", counted(r.Table.Rows, "row"), counted(r.Table.Columns, "column")))
+			b.text(table)
+			return
 		}
-		b.fence("Value:", text)
+	}
+	if r.Value != nil {
+		b.fence("Value:", excerpt.Middle(r.Value.Text, shownValue))
 	}
 }
 
@@ -182,17 +194,20 @@ func (t *turn) limitSentence(r *kernel.Result) string {
 			seconds(t.timeout()), variables)
 	case kernel.Memory:
 		return fmt.Sprintf("Stopped: the code needed more than %s of memory, the limit of a chat (--memory). %s Work on less data at a time.",
-			size(limits.MemoryBytes), variables)
+			excerpt.Size(limits.MemoryBytes), variables)
 	case kernel.Files:
 		return fmt.Sprintf("Stopped: the code made more than %d files in /work, the limit of a chat. %s Delete files or use fewer.", limits.WorkFiles, variables)
 	case kernel.Canceled:
 		return fmt.Sprintf("Stopped after %s, because the call was stopped. %s", seconds(r.Duration), variables)
 	case kernel.Crashed:
 		how := fmt.Sprintf("ended with status %d", r.ExitCode)
-		if r.Signal != "" {
+		switch {
+		case r.Signal != "":
 			how = "crashed (" + r.Signal + ")"
-		} else if r.Lost {
+		case r.Lost:
 			how = "ended with its sandbox"
+		case r.ExitCode == kernel.ChannelLost:
+			how += ", as it does when code closes descriptors that it has not opened"
 		}
 		return fmt.Sprintf("The interpreter %s. %s The next call begins with a new interpreter.", how, variables)
 	case kernel.OK, kernel.Failed, kernel.Exited, kernel.NotCode: // no limit
@@ -209,11 +224,7 @@ func (t *turn) timeout() time.Duration {
 }
 
 func exitSentence(r *kernel.Result) string {
-	text := fmt.Sprintf("The code ended itself with exit status %d.", r.ExitCode)
-	if r.ExitText != "" {
-		text += " It said: " + r.ExitText
-	}
-	return text
+	return fmt.Sprintf("The code ended itself with exit status %d.", r.ExitCode)
 }
 
 // noSpace is how the system says that a disk is full.
@@ -222,7 +233,9 @@ const noSpace = "[Errno 28]"
 // hints tell, by the system's words for it, which limit an error comes from, in numbers.
 func (l Limits) hints() map[string]string {
 	return map[string]string{
-		noSpace:                  fmt.Sprintf("/work may hold %s (--work-size); /tmp and /dev/shm hold %s each.", size(l.WorkBytes), size(l.MemoryBytes/2)),
+		"[Errno 27]":             fmt.Sprintf("/work may hold %s, also in one file (--work-size).", excerpt.Size(l.WorkBytes)),
+		"[Errno 122]":            fmt.Sprintf("/work may hold %d files and folders: delete some, or use fewer.", l.WorkFiles),
+		noSpace:                  fmt.Sprintf("/work may hold %s (--work-size); /tmp and /dev/shm hold %s each.", excerpt.Size(l.WorkBytes), excerpt.Size(l.MemoryBytes/2)),
 		"[Errno 24]":             fmt.Sprintf("A process may have %d files open (--open-files).", l.OpenFiles),
 		"[Errno 11]":             fmt.Sprintf("A chat may have %d processes and threads (--processes).", l.Processes),
 		"can't start new thread": fmt.Sprintf("A chat may have %d processes and threads (--processes).", l.Processes),
@@ -230,18 +243,18 @@ func (l Limits) hints() map[string]string {
 }
 
 // hintFor says what an error means in this sandbox, "" when there is nothing to add.
-func (l Limits) hintFor(r *kernel.Result) string {
-	if r.Error == nil {
-		return ""
-	}
+func (l Limits) hintFor(e *kernel.Exception) string {
 	for words, hint := range l.hints() {
-		if strings.Contains(r.Error.Message, words) {
+		if strings.Contains(e.Message, words) {
 			return hint
 		}
 	}
 	// Libraries have errors of their own for it; the system's words are in all of them.
 	for _, words := range []string{"Network is unreachable", "Name or service not known", "Temporary failure in name resolution"} {
-		if strings.Contains(r.Error.Message, words) {
+		if strings.Contains(e.Message, words) {
+			if l.Egress != "" && l.Egress != "none" {
+				return "The sandbox has no network but a proxy, which HTTP clients find in HTTPS_PROXY; what it lets through is up to the operator (--egress)."
+			}
 			return "The sandbox has no network."
 		}
 	}
@@ -251,7 +264,7 @@ func (l Limits) hintFor(r *kernel.Result) string {
 // partOf says how much of the output a result holds.
 func (t *turn) partOf(f File) string {
 	if f.Size < t.printed[f.Path] {
-		return fmt.Sprintf(" of %d, the middle is left out", t.printed[f.Path])
+		return " of " + counted(t.printed[f.Path], "byte") + ", the middle is left out"
 	}
 	return ""
 }
@@ -262,14 +275,14 @@ func (t *turn) wordFiles(b *blocks) {
 	}
 	lines := make([]string, 0, len(t.reply.Files))
 	for _, f := range t.reply.Files {
-		what := fmt.Sprintf("%d bytes", f.Size)
+		what := counted(f.Size, "byte")
 		if f.Result {
 			what = "the output, " + what + t.partOf(f)
 		}
 		if f.Skipped != "" {
 			what = "not fetched: " + f.Skipped
 		}
-		lines = append(lines, fmt.Sprintf("- %s (%s)", code(f.Path), what))
+		lines = append(lines, fmt.Sprintf("- %s (%s)", code(shortPath(f.Path)), what))
 	}
 	b.text("Files:\n" + strings.Join(lines, "\n"))
 }
@@ -285,77 +298,9 @@ func (t *turn) notes(r *kernel.Result) []string {
 	return append(notes, r.Notes...)
 }
 
-// blocks builds a Markdown text of paragraphs and fenced blocks.
-type blocks struct{ parts []string }
-
-func (b *blocks) empty() bool { return len(b.parts) == 0 }
-
-func (b *blocks) text(s string) { b.parts = append(b.parts, s) }
-
-// fence adds a title and a fenced block, unless the content is empty. The fence is longer than any in it.
-func (b *blocks) fence(title, content string) {
-	if content == "" {
-		return
-	}
-	marks := "```"
-	for strings.Contains(content, marks) {
-		marks += "`"
-	}
-	b.parts = append(b.parts, title+"\n"+marks+"text\n"+strings.TrimSuffix(content, "\n")+"\n"+marks)
-}
-
-func (b *blocks) notes(notes []string) {
-	for _, n := range notes {
-		b.parts = append(b.parts, "Note: "+n)
-	}
-}
-
-// String joins the parts.
-func (b *blocks) String() string { return strings.Join(b.parts, "\n\n") }
-
-// code marks text as code within a line, whatever characters it has.
-func code(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return '\uFFFD'
-		}
-		return r
-	}, s)
-	marks := "`"
-	for strings.Contains(s, marks) {
-		marks += "`"
-	}
-	if len(marks) > 1 {
-		return marks + " " + s + " " + marks
-	}
-	return marks + s + marks
-}
-
-// shorten leaves out the middle of a text that is longer than most bytes.
-func shorten(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	first, last := s[:most/2], s[len(s)-most/2:]
-	first, last = strings.ToValidUTF8(first, ""), strings.ToValidUTF8(last, "")
-	return fmt.Sprintf("%s\n… %d bytes left out …\n%s", first, len(s)-len(first)-len(last), last)
-}
-
 func seconds(d time.Duration) string {
 	if d%time.Second == 0 {
 		return fmt.Sprintf("%d s", d/time.Second)
 	}
 	return fmt.Sprintf("%.1f s", d.Seconds())
-}
-
-// size prints a number of bytes as people write limits: 1 GiB, 512 MiB.
-func size(n int64) string {
-	switch {
-	case n >= 1<<30 && n%(1<<30) == 0:
-		return fmt.Sprintf("%d GiB", n>>30)
-	case n >= 1<<20:
-		return fmt.Sprintf("%d MiB", n>>20)
-	default:
-		return fmt.Sprintf("%d bytes", n)
-	}
 }

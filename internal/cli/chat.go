@@ -24,6 +24,7 @@ on standard output, its error output and its error on standard error. With --jso
 standard output (a line for each reply in a dialogue):
 
   {"chat_id", "text", "is_error", "state", "state_reason",
+   "packages": [{"name", "version", "was"}],
    "runs":   [{"code", "stdout", "stderr", "value", "error", "duration_ms"}],
    "images": [{"name", "mime_type", "path", "bytes", "width", "height"}],
    "files":  [{"path", "mime_type", "size", "saved_to", "skipped"}]}

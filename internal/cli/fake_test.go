@@ -128,6 +128,9 @@ func (a *fakeApp) do(ctx context.Context, r chat.Request, reply *chat.Reply, wor
 		run.Stdout += a.variable + "\n"
 	case "reset":
 		reply.State, reply.StateReason = chat.Reset, text
+	case "package":
+		name, version, _ := strings.Cut(text, " ")
+		reply.Packages = append(reply.Packages, chat.Package{Name: name, Version: version})
 	case "uploads":
 		run.Stdout += strings.Join(a.uploads, "\n") + "\n"
 	case "image":

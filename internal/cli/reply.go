@@ -15,14 +15,20 @@ import (
 // The forms of a reply with --json, a contract.
 type (
 	replyJSON struct {
-		ChatID      string      `json:"chat_id"`
-		Text        string      `json:"text"`
-		IsError     bool        `json:"is_error"`
-		State       chat.State  `json:"state"`
-		StateReason string      `json:"state_reason,omitempty"`
-		Runs        []runJSON   `json:"runs"`
-		Images      []imageJSON `json:"images"`
-		Files       []fileJSON  `json:"files"`
+		ChatID      string        `json:"chat_id"`
+		Text        string        `json:"text"`
+		IsError     bool          `json:"is_error"`
+		State       chat.State    `json:"state"`
+		StateReason string        `json:"state_reason,omitempty"`
+		Packages    []packageJSON `json:"packages,omitempty"`
+		Runs        []runJSON     `json:"runs"`
+		Images      []imageJSON   `json:"images"`
+		Files       []fileJSON    `json:"files"`
+	}
+	packageJSON struct {
+		Name    string `json:"name"`
+		Version string `json:"version"`
+		Was     string `json:"was,omitempty"` // the version before
 	}
 	runJSON struct {
 		Code     string  `json:"code"`
@@ -78,6 +84,9 @@ func (t *talk) showJSON(reply *chat.Reply, s saved) error {
 	out := replyJSON{
 		ChatID: reply.ChatID, Text: reply.Text, IsError: reply.IsError, State: reply.State, StateReason: reply.StateReason,
 		Runs: []runJSON{}, Images: []imageJSON{}, Files: []fileJSON{},
+	}
+	for _, p := range reply.Packages {
+		out.Packages = append(out.Packages, packageJSON(p))
 	}
 	for _, r := range reply.Runs {
 		out.Runs = append(out.Runs, runJSON{r.Code, r.Stdout, r.Stderr, r.Value, r.Error, milliseconds(r.Duration)})

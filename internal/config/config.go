@@ -26,6 +26,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"runpython/internal/egress"
 )
 
 // Config is everything that a person can set. A setting that is a secret, or may have
@@ -41,6 +43,7 @@ type Config struct {
 	Pool        int           // guests that are kept ready
 	Runsc       string        // absolute path of a runsc to use instead of the one inside, or ""
 	HostTools   bool          // whether guests see the host's /bin and /usr/bin
+	Egress      egress.Policy // where code may connect
 
 	// Of packages.
 

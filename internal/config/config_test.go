@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"runpython/internal/config"
+	"runpython/internal/egress"
 )
 
 // environ returns the lookup of an environment that has only these variables.
@@ -81,7 +82,7 @@ func TestDefaults(t *testing.T) {
 		LogLevel:  slog.LevelInfo,
 		Listen:    "127.0.0.1:8000",
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(config.Secret{})); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(config.Secret{}, egress.Policy{})); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
 	}
 }
@@ -168,6 +169,12 @@ func TestRanges(t *testing.T) {
 		{"runsc", []string{"/bin/sh", ""}, []string{"/no/such/runsc", "/etc/passwd", "/tmp"}, "executable file"},
 		{"data", []string{"/srv"}, []string{"", "~/x", "a\x00b", "a\nb", "\xff", strings.Repeat("x", 5000)}, ""},
 		{"chat", []string{"abc"}, []string{"a\x1b[2J"}, "control"},
+		{"packages", []string{"auto", "listed", "off"}, []string{"on", ""}, "auto, listed, off"},
+		{"deny-package", []string{"pandas", "zope.interface", "a", "Typing_Extensions"}, []string{"pandas>=2", "-e", "a b", "a-", "", "../a", "é"}, "name of a package"},
+		{"exclude-newer", []string{"0s", "72h", "87600h"}, []string{"3 days", "-1h", "87601h"}, "0s to 87600h"},
+		{"install-timeout", []string{"1s", "1h"}, []string{"0s", "61m"}, "1s to 1h"},
+		{"package-size", []string{"1MiB"}, []string{"0", "2TiB"}, "1MiB to 1TiB"},
+		{"ca-bundle", []string{"/etc/passwd", ""}, []string{"/no/such/file", "/tmp"}, "file that exists"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, v := range tt.good {

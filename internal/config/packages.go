@@ -18,7 +18,7 @@ const (
 // packageSettings are those about packages from an index.
 func packageSettings() []setting {
 	return []setting{
-		entry("packages", choice(PackagesAuto, PackagesListed, PackagesOff), "PyPI packages that code may have: all, those of --allow-package, none", nil,
+		entry("packages", choice(PackagesAuto, PackagesListed, PackagesOff), "which PyPI packages code may have", nil,
 			func(c *Config) *string { return &c.Packages }),
 		entry("index-url", indexURL(), "package index, in place of that of uv's and pip's variables, else PyPI", nil,
 			func(c *Config) *Secret { return &c.IndexURL }),

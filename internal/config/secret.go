@@ -1,7 +1,6 @@
 package config
 
 import (
-	"crypto/subtle"
 	"fmt"
 	"io"
 	"log/slog"
@@ -21,14 +20,6 @@ func NewSecret(text string) Secret { return Secret{text: text} }
 
 // Reveal returns the text, to hand it to what needs it.
 func (s Secret) Reveal() string { return s.text }
-
-// IsSet tells whether the secret is not empty.
-func (s Secret) IsSet() bool { return s.text != "" }
-
-// Equal compares in time that depends on the length of other only.
-func (s Secret) Equal(other string) bool {
-	return subtle.ConstantTimeCompare([]byte(s.text), []byte(other)) == 1
-}
 
 // String returns "***", or "" when the secret is empty.
 func (s Secret) String() string {

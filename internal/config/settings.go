@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"runpython/internal/egress"
 )
 
 // A setting is one entry of the table. To add one:
@@ -61,6 +63,8 @@ func settings() []setting {
 			func(c *Config) *string { return &c.Runsc }),
 		entry("host-tools", boolean(), "show guests the host's /bin and /usr/bin, read-only; =false hides them", nil,
 			func(c *Config) *bool { return &c.HostTools }),
+		entry("egress", egressPolicy(), "where code may connect by name and port, through a proxy", nil,
+			func(c *Config) *egress.Policy { return &c.Egress }),
 		entry("log-format", choice(FormatText, FormatJSON), "form of the log on standard error", nil,
 			func(c *Config) *string { return &c.LogFormat }),
 		entry("log-level", level(), "least level that is logged (chat and doctor: warn)", nil,

@@ -34,7 +34,7 @@ type Answer struct {
 // Bounds of questions. More than the guest's own part of them ends the guest.
 const (
 	questionsPerRun = 100              // unless the Request says fewer
-	questionTimeout = 10 * time.Minute // that a question stays open, unless the Config says otherwise
+	questionTimeout = 10 * time.Minute // that the questions of a run stay open, together, unless the Config says otherwise
 	promptBytes     = 4 << 10
 	answerBytes     = 32 << 10 // of UTF-8; the answer has to fit into a packet
 	contextBytes    = 2 << 10  // of output that goes with a question
@@ -67,14 +67,18 @@ func (r *run) ask(ctx context.Context, m *message) error {
 	switch {
 	case r.why != "":
 		return r.tell(m.ID, stopped, "")
-	case r.pause != nil || r.asked > r.request.questions():
+	case r.pause != nil || r.outside.Load() || r.asked > r.request.questions():
 		return r.tell(m.ID, "it may not ask now", "")
+	}
+	left := k.questionTimeout() - r.answering
+	if left <= 0 {
+		return r.tell(m.ID, r.late(), "")
 	}
 	k.stdout.drain()
 	prompt := strings.ToValidUTF8(string(m.body), "\uFFFD")
 	asked := Question{Prompt: prompt, Output: strings.TrimPrefix(k.stdout.context(prompt), r.echo)}
 	id := m.ID
-	r.standBy(ctx, k.questionTimeout(), func() error { return r.tell(id, stopped, "") }, func(ctx context.Context) func() error {
+	r.standBy(ctx, left, func(why string) error { return r.tell(id, why, "") }, func(ctx context.Context) func() error {
 		a := r.request.Ask(ctx, asked)
 		late := ctx.Err() != nil
 		return func() error { return r.answered(id, a, late) }
@@ -105,16 +109,21 @@ func (r *run) answered(id int, a Answer, late bool) error {
 	case a.Outcome == Dismissed:
 		refusal = "the person closed the question"
 	case late:
-		refusal = "nobody answered within " + minutes(r.kernel.questionTimeout())
+		refusal = r.late()
 	default:
-		refusal = "the person could not be asked"
+		refusal = unable
 	}
 	return r.tell(id, refusal, "")
 }
 
-// stopped is why there is no answer when the run is being stopped. It wakes code that an
-// interrupt has just missed.
-const stopped = "the run is being stopped"
+// late is why there is no answer when the run has waited for as long as it may.
+func (r *run) late() string {
+	most := minutes(r.kernel.questionTimeout())
+	if r.asked > 1 {
+		return "this run has waited " + most + " for answers, the most it may"
+	}
+	return "nobody answered within " + most
+}
 
 // tell sends the answer to a question, or why there is none.
 func (r *run) tell(id int, refusal, text string) error {
@@ -138,7 +147,10 @@ func (s *stream) context(prompt string) string {
 
 // minutes says a duration as people do: 10 minutes, 30s.
 func minutes(d time.Duration) string {
-	if d%time.Minute == 0 && d > time.Minute {
+	switch {
+	case d == time.Minute:
+		return "1 minute"
+	case d%time.Minute == 0:
 		return fmt.Sprintf("%d minutes", d/time.Minute)
 	}
 	return d.String()

@@ -215,6 +215,45 @@ func TestNobodyAnswers(t *testing.T) {
 	}
 }
 
+// The questions of a run are open for so long together: what they wait for does not add up.
+func TestQuestionsWaitTogether(t *testing.T) {
+	const most, first = 3 * time.Second, time.Second / 2
+	k := askedKernel(t, time.Minute, most)
+	asked := 0
+	r := ask(t.Context(), t, k, "said = []\nfor _ in range(4):\n    try: said.append(input())\n    except EOFError as e: said.append(str(e))\n'|'.join(said)",
+		func(ctx context.Context, _ kernel.Question) kernel.Answer {
+			end, _ := ctx.Deadline()
+			if asked++; asked == 1 {
+				<-time.After(first)
+				return kernel.Answer{Outcome: kernel.Typed, Text: "there"}
+			}
+			if rest := time.Until(end); rest > most-first {
+				t.Errorf("the second question may wait for %v, after one that took %v of %v", rest, first, most)
+			}
+			<-ctx.Done()
+			return kernel.Answer{Outcome: kernel.Unasked}
+		})
+	const refused = "this run has waited 3s for answers, the most it may"
+	if r.Value == nil || !strings.HasPrefix(r.Value.Text, `"there|`) || strings.Count(r.Value.Text, refused) != 3 || asked != 2 {
+		t.Errorf("asked %d times, value %+v, error %+v; want the second and all later ones refused", asked, r.Value, r.Error)
+	}
+}
+
+// A panic of whoever asks ends the question, not the program, and the run goes on.
+func TestAskPanics(t *testing.T) {
+	k := askedKernel(t, time.Minute, 0)
+	r := ask(t.Context(), t, k, "try: input()\nexcept EOFError as e: said = str(e)\nsaid", func(context.Context, kernel.Question) kernel.Answer {
+		panic("a bug")
+	})
+	if r.Value == nil || !strings.Contains(r.Value.Text, "the person could not be asked") {
+		t.Errorf("status %s, value %+v, error %+v; want that nobody could be asked", r.Status, r.Value, r.Error)
+	}
+	var got []kernel.Question
+	if r = ask(t.Context(), t, k, "input()", typing(&got, "again")); r.Value == nil || r.Value.Text != "'again'" {
+		t.Errorf("the next question: %+v, %+v", r.Value, r.Error)
+	}
+}
+
 // Closing a kernel ends a question that is open.
 func TestCloseWhileAsking(t *testing.T) {
 	k := askedKernel(t, time.Minute, 0)

@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"runpython/internal/excerpt"
 )
 
 // report checks what a guest tells of its files. Paths that could leave a folder are dropped.
@@ -25,7 +27,7 @@ func (f *rawFiles) report() *FileReport {
 		default:
 			e.kind = "device"
 		}
-		report.Changed = append(report.Changed, FileEntry{Path: path, Size: e.size, Kind: e.kind, Stamp: cut(e.stamp, noteBytes)})
+		report.Changed = append(report.Changed, FileEntry{Path: path, Size: e.size, Kind: e.kind, Stamp: excerpt.Middle(e.stamp, noteBytes)})
 	}
 	for _, d := range f.Deleted {
 		if path, ok := pathFrom(d); ok {
@@ -103,7 +105,7 @@ func (k *Kernel) Get(ctx context.Context, paths []string, limit int64, sink func
 	if err := k.awake(); err != nil {
 		return err
 	}
-	t := &transfer{limit: limit, sink: sink, end: end}
+	t, died := &transfer{limit: limit, sink: sink, end: end}, k.dead
 	for t.base = 0; t.base < len(paths); t.base = t.index {
 		k.turn++
 		t.id, t.count = k.turn, len(paths)
@@ -120,7 +122,10 @@ func (k *Kernel) Get(ctx context.Context, paths []string, limit int64, sink func
 			return k.giveUp(t.failed)
 		case t.failed != nil:
 			return t.failed
+		case errors.Is(err, errDied) && died: // forged: no other interpreter was started
+			return k.giveUp(fmt.Errorf("%w: its interpreter has ended twice", errProtocol))
 		case errors.Is(err, errDied): // init answers for the rest
+			died = true
 			t.interrupted()
 		case err != nil:
 			return err
@@ -153,7 +158,7 @@ func (t *transfer) take(m *message) (over bool) {
 	case t.bytes > t.limit:
 		t.failed = fmt.Errorf("%w: files of more than %d bytes", errProtocol, t.limit)
 	case m.End:
-		t.failed = t.end(t.index, cut(m.errorText(), noteBytes))
+		t.failed = t.end(t.index, excerpt.Middle(m.errorText(), noteBytes))
 		t.index, t.begun = t.index+1, false
 	default:
 		t.failed, t.begun = t.sink(t.index, m.body), true
@@ -186,7 +191,7 @@ func (k *Kernel) Put(ctx context.Context, path string, content io.Reader) (probl
 		return "", err
 	}
 	err = k.converse(ctx, transferDeadline, func(m *message) bool {
-		problem = cut(m.errorText(), noteBytes)
+		problem = excerpt.Middle(m.errorText(), noteBytes)
 		return m.Op == "put" && m.ID == k.turn
 	})
 	return problem, err

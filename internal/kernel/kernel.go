@@ -19,7 +19,7 @@ import (
 // Config bounds the kernels that New makes.
 type Config struct {
 	RunTimeout time.Duration // of one run
-	// QuestionTimeout is how long a question of the code stays open; 0 means 10 minutes.
+	// QuestionTimeout is how long the questions of a run stay open, together; 0 means 10 minutes.
 	QuestionTimeout time.Duration
 	Limits          sandbox.Limits
 	Log             *slog.Logger
@@ -34,10 +34,10 @@ type Kernel struct {
 	stdout *stream
 	stderr *stream
 
-	messages chan *message // closed when the guest has ended or broken the protocol
-	broken   error         // why, set before messages is closed
-	readers  sync.WaitGroup
-	done     chan struct{} // closed by Close: nobody takes messages any more
+	post    *post // what the guest says; closed when it has ended or broken the protocol
+	broken  error // why, set before the post is closed
+	readers sync.WaitGroup
+	done    chan struct{} // closed by Close: nobody takes messages any more
 
 	mu      sync.Mutex  // one operation at a time; guards what follows
 	renewed bool        // the interpreter has ended since a run has last told of it
@@ -57,9 +57,6 @@ const (
 	// answerDeadline bounds everything that a guest should answer at once, on a machine
 	// under load and with as many files as a chat may have.
 	answerDeadline = 30 * time.Second
-	// queuedMessages is how many messages may wait for the goroutine that runs an
-	// operation, and between the operations for the next one.
-	queuedMessages = 2
 )
 
 // Program returns what the sandboxes must run for this package. dir holds the files of
@@ -136,7 +133,7 @@ func hello() map[string]any {
 func New(ctx context.Context, guest *sandbox.Sandbox, config Config, key string) (*Kernel, error) {
 	k := &Kernel{
 		config: config, guest: guest, wire: newWire(guest.Channel, tokenOf(key)),
-		messages: make(chan *message, queuedMessages), done: make(chan struct{}),
+		post: newPost(), done: make(chan struct{}),
 	}
 	var err error
 	if k.stdout, err = newStream(guest.Stdout); err == nil {
@@ -173,7 +170,7 @@ func (k *Kernel) begin(ctx context.Context) error {
 
 // read passes messages on until the guest ends.
 func (k *Kernel) read() {
-	defer close(k.messages)
+	defer close(k.post.messages)
 	for {
 		m, err := k.wire.receive()
 		if err != nil {
@@ -181,9 +178,7 @@ func (k *Kernel) read() {
 			k.guest.Kill() // also at its end: an empty packet of the guest looks like that
 			return
 		}
-		select {
-		case k.messages <- m:
-		case <-k.done:
+		if !k.post.deliver(m, k.done) {
 			return
 		}
 	}
@@ -219,12 +214,16 @@ func (k *Kernel) Close() error {
 
 // wakeUp lets the guest go on, before an operation. rest is its counterpart.
 func (k *Kernel) wakeUp() {
+	if died := k.post.open(); died != nil {
+		k.note(died)
+	}
 	k.still.Stop()
 	k.guest.Continue()
 	k.watch.start()
 }
 
 func (k *Kernel) rest() {
+	k.post.shut()
 	if k.lost {
 		k.watch.stop()
 		return
@@ -240,6 +239,7 @@ func (k *Kernel) standStill() {
 	if !k.lost {
 		k.guest.Stop()
 	}
+	k.wire.forget()
 }
 
 // signal sends a signal to the interpreter and reports whether the guest's gVisor answered in time.

@@ -94,11 +94,20 @@ func TestSparseFilesAreBoundedInAll(t *testing.T) {
 		paths = append(paths, f.Path)
 	}
 	var got int64
-	ended := 0
-	err := k.Get(t.Context(), paths, 8<<20, func(_ int, data []byte) error { got += int64(len(data)); return nil },
-		func(int, string) error { ended++; return nil })
-	if err != nil || got != 8<<20 || ended != 100 {
-		t.Errorf("Get = %v with %d bytes of %d files; want 8 MiB of 100", err, got, ended)
+	ended, whole := 0, 0
+	end := func(_ int, problem string) error {
+		ended++
+		switch {
+		case problem == "":
+			whole++
+		case !strings.Contains(problem, "no room"):
+			t.Errorf("file %d: %q; want that there is no room", ended, problem)
+		}
+		return nil
+	}
+	err := k.Get(t.Context(), paths, 8<<20, func(_ int, data []byte) error { got += int64(len(data)); return nil }, end)
+	if err != nil || got != 8<<20 || ended != 100 || whole != 1 {
+		t.Errorf("Get = %v with %d bytes of %d files, %d whole; want 8 MiB of 100, one whole", err, got, ended, whole)
 	}
 	if v := evaluate(t, k, "6 * 7"); v != "42" {
 		t.Errorf("afterwards 6 * 7 is %s", v)
@@ -128,3 +137,57 @@ func TestInterpreterThatEndsDuringGet(t *testing.T) {
 		t.Error("the guest is lost")
 	}
 }
+
+// An interpreter ends once. Code that pretends it again and again, while nobody answers, costs its
+// guest and not the caller's time.
+func TestForgedEndsDuringGet(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	k := s.Kernel(t, s.Open(t), 0)
+	code := forge + `
+import threading, time
+library = ctypes.PyDLL(None) # keeps the interpreter to itself
+
+def lie():
+    time.sleep(0.05)
+    sys.setswitchinterval(1000)
+    packet = token + b'.{"op":"died","status":0}'
+    while True:
+        library.write(channel, packet, len(packet))
+        library.usleep(1000)
+
+open("a.txt", "w").close()
+threading.Thread(target=lie).start()`
+	if r := execute(t, k, code); r.Status != kernel.OK {
+		t.Fatalf("status %s, %+v", r.Status, r.Error)
+	}
+	ended := func(int, string) error { return nil }
+	await(t, "the first lie", func() bool {
+		err := k.Get(t.Context(), []string{"a.txt"}, 100, func(int, []byte) error { return nil }, ended)
+		if err != nil && !strings.Contains(err.Error(), "ended twice") {
+			t.Fatalf("Get = %v; want that the interpreter has ended twice", err)
+		}
+		return err != nil
+	})
+	if !k.Lost() {
+		t.Error("the guest lives on")
+	}
+}
+
+// forge finds the channel and the token, with which code can say what it likes.
+const forge = `
+import ctypes, os, re, stat, sys
+channel = max(int(n) for n in os.listdir("/proc/self/fd") if os.path.exists(f"/proc/self/fd/{n}") and stat.S_ISSOCK(os.fstat(int(n)).st_mode))
+ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)
+token = b""
+with open("/proc/self/mem", "rb", 0) as memory:
+    for line in open("/proc/self/maps"):
+        start, end = (int(x, 16) for x in line.split()[0].split("-"))
+        if " rw" in line and end - start < 64 << 20:
+            try:
+                memory.seek(start)
+                found = re.search(rb'([!-~]{16})[.]\{"[^\n]{0,99}"n": ?\d+', memory.read(end - start))
+            except (OSError, OverflowError):
+                continue
+            token = found[1] if found else token
+assert token
+`

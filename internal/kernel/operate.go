@@ -20,7 +20,7 @@ func (k *Kernel) converse(ctx context.Context, limit time.Duration, handle func(
 	defer timer.Stop()
 	for {
 		select {
-		case m, ok := <-k.messages:
+		case m, ok := <-k.post.messages:
 			switch {
 			case !ok:
 				return k.lose()
@@ -68,32 +68,24 @@ func (k *Kernel) say(header any, body []byte) error {
 	return nil
 }
 
-// settle takes the messages that came since the last operation: code that it has left
-// running may have ended the interpreter, or the guest.
-func (k *Kernel) settle() error {
-	for {
-		select {
-		case m, ok := <-k.messages:
-			switch {
-			case !ok:
-				return k.lose()
-			case m.Op == "died":
-				k.note(m)
-			}
-		default:
-			return nil
-		}
-	}
-}
-
-// awake begins an operation: it lets the guest go on and settles what came since the
-// last one. The caller ends the operation with rest, also after an error.
+// awake begins an operation: it lets the guest go on. Code that the last one has left
+// running may have ended the guest. The caller ends the operation with rest, also after an error.
 func (k *Kernel) awake() error {
 	if k.lost {
 		return fmt.Errorf("guest %s has ended", k.guest.ID)
 	}
 	k.wakeUp()
-	return k.settle()
+	select {
+	case m, ok := <-k.post.messages:
+		if !ok {
+			return k.lose()
+		}
+		if m.Op == "died" {
+			k.note(m)
+		}
+	default:
+	}
+	return nil
 }
 
 // restart begins a new interpreter in the guest, when the last one has ended.

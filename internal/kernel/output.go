@@ -8,7 +8,8 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"unicode/utf8"
+
+	"runpython/internal/excerpt"
 )
 
 // Output is what a stream of a run carried: the first and the last part of it.
@@ -26,47 +27,17 @@ func (o Output) Text(most int) string {
 	}
 	head, tail := o.head, o.tail
 	if o.Omitted == 0 { // one piece: cut it here
-		whole := append(append([]byte{}, head...), tail...)
-		head, tail = whole, whole
+		head = slices.Concat(head, tail)
+		tail = head
 	}
-	total := int64(len(o.head)+len(o.tail)) + o.Omitted
-	first, last := trimEnd(head[:min(len(head), most/2)]), trimStart(tail[max(0, len(tail)-most/2):])
-	left := total - int64(len(first)) - int64(len(last))
-	return strings.ToValidUTF8(string(first), "\uFFFD") + leftOut(left) + strings.ToValidUTF8(string(last), "\uFFFD")
+	first := excerpt.Head(string(head[:min(len(head), most/2)]), most/2)
+	last := excerpt.Tail(string(tail[max(0, len(tail)-most/2):]), most/2)
+	left := o.Len() - int64(len(first)+len(last))
+	return strings.ToValidUTF8(first, "\uFFFD") + excerpt.Mark(left) + strings.ToValidUTF8(last, "\uFFFD")
 }
 
 // Len returns the number of bytes that the stream carried.
 func (o Output) Len() int64 { return int64(len(o.head)+len(o.tail)) + o.Omitted }
-
-// leftOut is the mark in the middle of a shortened text.
-func leftOut(n int64) string { return fmt.Sprintf("\n… %d bytes left out …\n", n) }
-
-// cut shortens s to about most bytes, leaving out the middle.
-func cut(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	first, last := trimEnd([]byte(s[:most/2])), trimStart([]byte(s[len(s)-most/2:]))
-	return string(first) + leftOut(int64(len(s)-len(first)-len(last))) + string(last)
-}
-
-// trimEnd and trimStart drop the part of a character that a cut left.
-func trimEnd(b []byte) []byte {
-	for range utf8.UTFMax - 1 {
-		if r, size := utf8.DecodeLastRune(b); r != utf8.RuneError || size != 1 {
-			break
-		}
-		b = b[:len(b)-1]
-	}
-	return b
-}
-
-func trimStart(b []byte) []byte {
-	for i := 0; i < utf8.UTFMax-1 && len(b) > 0 && !utf8.RuneStart(b[0]); i++ {
-		b = b[1:]
-	}
-	return b
-}
 
 // collector keeps an Output while it grows, in bounded memory.
 type collector struct {

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"context"
+	"runtime/debug"
 	"time"
 )
 
@@ -11,26 +12,45 @@ import (
 type pause struct {
 	begun  time.Time
 	cancel context.CancelFunc
+	asks   bool // it counts as a wait for the person
 	// outcome gets what tells the guest how it went.
 	outcome chan func() error
-	// refuse tells the guest that it waits in vain. It wakes code that an interrupt has just missed.
-	refuse func() error
+	// refuse tells the guest why it waits in vain. It wakes code that an interrupt has just missed.
+	refuse func(why string) error
 }
 
+// Why code waits in vain.
+const (
+	stopped = "the run is being stopped"
+	unable  = "the person could not be asked"
+)
+
 // standBy begins a pause, in which work is done by a goroutine; its context ends with the
-// pause, and after limit, unless that is 0. What work returns is called when the guest goes on.
-func (r *run) standBy(ctx context.Context, limit time.Duration, refuse func() error, work func(ctx context.Context) (tell func() error)) {
+// pause, and after limit, unless that is 0. What work returns is called when the guest goes on;
+// if it panics, the guest is refused.
+func (r *run) standBy(ctx context.Context, limit time.Duration, refuse func(why string) error, work func(ctx context.Context) (tell func() error)) {
 	r.next.Stop()
 	r.kernel.watch.stop()
 	r.kernel.guest.Stop()
-	p := &pause{begun: time.Now(), refuse: refuse, outcome: make(chan func() error, 1)}
+	p := &pause{begun: time.Now(), asks: limit > 0, refuse: refuse, outcome: make(chan func() error, 1)}
 	if limit > 0 {
 		ctx, p.cancel = context.WithTimeout(ctx, limit)
 	} else {
 		ctx, p.cancel = context.WithCancel(ctx)
 	}
 	r.pause = p
-	r.awaiting.Go(func() { p.outcome <- work(ctx) })
+	r.outside.Store(true)
+	r.awaiting.Go(func() {
+		tell := func() error { return refuse(unable) }
+		defer func() {
+			if v := recover(); v != nil {
+				r.kernel.config.Log.ErrorContext(ctx, "panic while code waits for the host", "panic", v, "stack", string(debug.Stack()))
+			}
+			r.outside.Store(false)
+			p.outcome <- tell
+		}()
+		tell = work(ctx)
+	})
 }
 
 // outcome gives what tells the guest of the end of the pause; nil while there is none.
@@ -49,7 +69,11 @@ func (r *run) goOn() {
 	}
 	r.pause = nil
 	p.cancel()
-	r.waited += time.Since(p.begun)
+	waited := time.Since(p.begun)
+	r.waited += waited
+	if p.asks {
+		r.answering += waited
+	}
 	r.kernel.guest.Continue()
 	r.kernel.watch.start()
 	r.next.Reset(r.left())

@@ -18,6 +18,9 @@ const (
 	Crashed  Status = "crashed"  // the interpreter ended by itself
 )
 
+// ChannelLost is the ExitCode of a Crashed interpreter whose code has closed its channel to the host (guest/PROTOCOL.md).
+const ChannelLost = 71
+
 // A Result is what came of one run. Its text is valid UTF-8.
 type Result struct {
 	Status   Status
@@ -55,7 +58,7 @@ type Value struct {
 
 // A Table is a data frame.
 type Table struct {
-	Markdown string // some 64 KiB at most
+	Markdown string // some 64 KiB at most; as the guest sent it: only its cells may be shown, escaped
 	Rows     int64
 	Columns  int64
 }

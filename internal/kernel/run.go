@@ -1,16 +1,14 @@
 package kernel
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"image"
-	_ "image/jpeg" // pictures of guests are checked
-	_ "image/png"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
+
+	"runpython/internal/excerpt"
 )
 
 // A Candidate is a text that may be the code of a run. The first that compiles is run.
@@ -28,8 +26,8 @@ type Request struct {
 	// It is called from two goroutines and must return quickly.
 	Output func(stdout, stderr []byte)
 	// Ask, if not nil, asks the person for what the code wants to read, once at a time. It returns soon after
-	// ctx ends, which it does when nobody has answered in time or the run is stopped. Code that asks
-	// without it gets an error at once.
+	// ctx ends, which it does when nobody has answered in time, as its deadline tells, or the run is stopped.
+	// Code that asks without it gets an error at once.
 	Ask       func(ctx context.Context, q Question) Answer
 	Questions int // that the run may ask; 0 for 100, which is also the most
 	// Supply, if not nil, is called at most once, before any of the code runs, with the modules that it needs
@@ -77,15 +75,18 @@ type run struct {
 	bound   chan bool     // tells once whether the guest answered, and the grace begins; nil after that
 	grace   time.Duration // that grace
 	allowed int64         // bytes that the guest may hold in this run; see begin
+	shown   int           // pictures that came, whatever they were
 	bytes   int           // of pictures
 
-	pause    *pause         // while the code waits for the host
-	missed   func() error   // tells the guest that there is nothing to wait for, after a signal has ended a pause
-	waited   time.Duration  // in pauses
-	awaiting sync.WaitGroup // calls of request.Ask and request.Supply
-	asked    int            // questions
-	echo     string         // of the newest answer, as the output shows it
-	supplied bool           // packages were asked for
+	pause     *pause         // while the code waits for the host
+	missed    func() error   // tells the guest that there is nothing to wait for, after a signal has ended a pause
+	waited    time.Duration  // in pauses
+	answering time.Duration  // that part of it in which questions were open
+	awaiting  sync.WaitGroup // calls of request.Ask and request.Supply
+	outside   atomic.Bool    // one of them goes on, which may be longer than its pause
+	asked     int            // questions
+	echo      string         // of the newest answer, as the output shows it
+	supplied  bool           // packages were asked for
 }
 
 // Run runs the first of the candidates that is code. The end of ctx interrupts it like
@@ -131,7 +132,7 @@ func (k *Kernel) Run(ctx context.Context, req Request) (*Result, error) {
 		if r.why == "" {
 			r.result.Status = Crashed
 		}
-		k.config.Log.Warn("a guest is lost", "guest", k.guest.ID, "why", string(r.why), "error", err)
+		k.config.Log.WarnContext(ctx, "a guest is lost", "guest", k.guest.ID, "why", string(r.why), "error", err)
 	}
 	return r.result, nil
 }
@@ -161,7 +162,7 @@ func (r *run) wait(ctx context.Context) error {
 	gone := ctx.Done()
 	for {
 		select {
-		case m, ok := <-r.kernel.messages:
+		case m, ok := <-r.kernel.post.messages:
 			if !ok {
 				return r.kernel.lose()
 			}
@@ -235,7 +236,8 @@ func (r *run) stop(ctx context.Context, why Status) {
 // takes long on a busy machine and is no fault of the code; signalDeadline bounds it.
 func (r *run) send(ctx context.Context, s syscall.Signal, grace time.Duration) {
 	if r.pause != nil {
-		r.missed = r.pause.refuse
+		refuse := r.pause.refuse
+		r.missed = func() error { return refuse(stopped) }
 		r.goOn()
 	}
 	before, finished, bound := r.pending, make(chan struct{}), make(chan bool, 1)
@@ -291,7 +293,7 @@ func (r *run) begin() {
 	r.allowed = limit
 	if held > limit {
 		r.allowed = held + limit/memoryPart
-		r.result.Notes = append(r.result.Notes, fmt.Sprintf("this chat holds more memory than its limit of %s already: delete large variables and files in /tmp, or begin a new chat", size(limit)))
+		r.result.Notes = append(r.result.Notes, fmt.Sprintf("this chat holds more memory than its limit of %s already: delete large variables and files in /tmp, or begin a new chat", excerpt.Size(limit)))
 	}
 }
 
@@ -299,6 +301,9 @@ func (r *run) begin() {
 // a quarter more, or when that did not help in time, the interpreter is ended, and at
 // twice the limit the whole guest.
 func (r *run) watchMemory(ctx context.Context) error {
+	if r.pause != nil { // the tick is of before: a guest that stands still takes no more
+		return nil
+	}
 	held, limit := r.kernel.guest.MemoryBytes(), r.kernel.config.Limits.MemoryBytes
 	r.result.PeakBytes = max(r.result.PeakBytes, held)
 	if held <= limit {
@@ -333,18 +338,18 @@ func (r *run) recovered(ctx context.Context) {
 func (r *run) done(m *message) {
 	res := r.result
 	res.Chosen, res.Error = m.Chosen, m.exception()
-	res.ExitText = cut(m.ExitText, valueBytes)
+	res.ExitText = excerpt.Middle(m.ExitText, valueBytes)
 	if m.Exit != nil {
 		res.ExitCode = *m.Exit
 	}
 	if m.Value != nil {
-		res.Value = &Value{Text: cut(m.Value.Text, 2*valueBytes), Type: cut(m.Value.Type, noteBytes), Omitted: max(0, m.Value.Omitted)}
+		res.Value = &Value{Text: excerpt.Middle(m.Value.Text, 2*valueBytes), Type: excerpt.Middle(m.Value.Type, noteBytes), Omitted: max(0, m.Value.Omitted)}
 	}
 	if m.Table != nil {
-		res.Table = &Table{Markdown: cut(m.Table.Markdown, 2*valueBytes), Rows: m.Table.Rows, Columns: m.Table.Columns}
+		res.Table = &Table{Markdown: excerpt.Middle(m.Table.Markdown, 2*valueBytes), Rows: m.Table.Rows, Columns: m.Table.Columns}
 	}
 	for _, note := range m.Notes[:min(len(m.Notes), notesPerRun)] {
-		res.Notes = append(res.Notes, cut(note, noteBytes))
+		res.Notes = append(res.Notes, excerpt.Middle(note, noteBytes))
 	}
 	res.Files = m.Files.report()
 	res.Status = Status(m.Status.word)
@@ -411,7 +416,7 @@ func (r *run) finish(err error) {
 	res.Stdout, res.Stderr = k.stdout.end(), k.stderr.end()
 	res.PeakBytes = max(res.PeakBytes, k.guest.MemoryBytes())
 	if r.reached && res.Status != Memory {
-		res.Notes = append(res.Notes, fmt.Sprintf("the memory limit of %s was reached for a moment", size(k.config.Limits.MemoryBytes)))
+		res.Notes = append(res.Notes, fmt.Sprintf("the memory limit of %s was reached for a moment", excerpt.Size(k.config.Limits.MemoryBytes)))
 	}
 	if err != nil {
 		res.Status = r.why
@@ -425,51 +430,4 @@ func (r *run) addLate(m *message) {
 	late.add(r.result.Late.tail)
 	late.add(m.body)
 	r.result.Late = late.take()
-}
-
-// addImage checks a picture and keeps it. More than the bounds ends the guest,
-// whose interpreter keeps to them.
-func (r *run) addImage(m *message) error {
-	if m.N != r.n {
-		return nil
-	}
-	r.bytes += len(m.body)
-	if len(r.result.Images) >= imagesPerRun || len(m.body) > imageBytes || r.bytes > picturesBytes {
-		return fmt.Errorf("%w: more than %d pictures or %d bytes of them", errProtocol, imagesPerRun, picturesBytes)
-	}
-	config, format := pictureOf(m.body)
-	if format == "" {
-		r.result.Notes = append(r.result.Notes, "a picture was left out: it is not a PNG or JPEG of reasonable size")
-		return nil
-	}
-	source := m.Source
-	if !strings.Contains(" matplotlib pil repr ", " "+source+" ") {
-		source = "repr"
-	}
-	r.result.Images = append(r.result.Images, Image{
-		MIMEType: "image/" + format, Width: config.Width, Height: config.Height, Source: source, Data: m.body,
-	})
-	return nil
-}
-
-// pictureOf returns the measures and the format of a PNG or JPEG of reasonable size; the format is "" for
-// anything else.
-func pictureOf(data []byte) (config image.Config, format string) {
-	config, format, err := image.DecodeConfig(bytes.NewReader(data))
-	if err != nil || config.Width > imageSide || config.Height > imageSide || config.Width < 1 || config.Height < 1 {
-		return image.Config{}, ""
-	}
-	return config, format
-}
-
-// size prints a number of bytes as people write limits: 1 GiB, 512 MiB.
-func size(n int64) string {
-	switch {
-	case n >= 1<<30 && n%(1<<30) == 0:
-		return fmt.Sprintf("%d GiB", n>>30)
-	case n >= 1<<20:
-		return fmt.Sprintf("%d MiB", n>>20)
-	default:
-		return fmt.Sprintf("%d bytes", n)
-	}
 }

@@ -24,9 +24,9 @@ func (r *run) supply(ctx context.Context, m *message) error {
 	}
 	r.supplied = true
 	missing := moduleNames(m.Needed)
-	nothing := func() error { return r.installed(nil) }
-	if r.why != "" || r.pause != nil || r.request.Supply == nil || len(missing) == 0 {
-		return nothing()
+	nothing := func(string) error { return r.installed(nil) }
+	if r.why != "" || r.pause != nil || r.outside.Load() || r.request.Supply == nil || len(missing) == 0 {
+		return r.installed(nil)
 	}
 	r.standBy(ctx, 0, nothing, func(ctx context.Context) func() error {
 		changed := r.request.Supply(ctx, missing)

@@ -7,7 +7,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
+	"syscall"
 	"time"
+
+	"runpython/internal/excerpt"
 )
 
 const (
@@ -24,14 +28,18 @@ var errProtocol = errors.New("the guest broke the protocol")
 
 // wire is the host's end of the channel. One goroutine may send while another receives.
 type wire struct {
-	file   *os.File
-	token  []byte
-	packet []byte    // of receive
-	until  time.Time // when the file's sends fail; of send
+	file  *os.File
+	token []byte
+	until time.Time // when the file's sends fail; of send
+
+	mu     sync.Mutex // guards what follows
+	joined []byte     // of the message that is being received
+	ofInit bool       // that message is init's, as far as can be told
+	void   bool       // the rest of that message is dropped
 }
 
 func newWire(file *os.File, token string) *wire {
-	return &wire{file: file, token: []byte(token), packet: make([]byte, packetBytes)}
+	return &wire{file: file, token: []byte(token)}
 }
 
 // send sends one message.
@@ -75,34 +83,90 @@ func (w *wire) extend() error {
 // receive returns the next message. Packets without the token are dropped: code of
 // the chat has written them. io.EOF means that the guest has ended.
 func (w *wire) receive() (*message, error) {
-	var joined []byte
+	raw, err := w.file.SyscallConn()
+	if err != nil {
+		return nil, fmt.Errorf("channel of a guest: %w", err)
+	}
 	for {
-		n, err := w.file.Read(w.packet)
-		if err != nil {
-			return nil, err //nolint:wrapcheck // io.EOF must stay itself
+		var m *message
+		var problem error
+		err := raw.Read(func(fd uintptr) bool {
+			var again bool
+			m, again, problem = w.receiveOnce(int(fd))
+			return !again
+		})
+		if err = errors.Join(err, problem); err != nil {
+			return nil, err
 		}
-		if n == 0 {
-			return nil, io.EOF
+		if m != nil {
+			return m, nil
 		}
-		chunk, mark := w.open(w.packet[:n])
-		switch mark {
-		case 0:
+	}
+}
+
+// receiveOnce takes one packet, without waiting, and returns the message that it
+// ends, if it ends one; again is true when there is no packet yet. Its buffer is a shared one: a chat
+// that nobody uses needs none.
+func (w *wire) receiveOnce(fd int) (m *message, again bool, err error) {
+	buffer := readBuffers.Get().(*[]byte) //nolint:forcetypeassert // the pool holds nothing else
+	defer readBuffers.Put(buffer)
+	for {
+		n, err := syscall.Read(fd, *buffer)
+		switch {
+		case errors.Is(err, syscall.EINTR):
 			continue
-		case '!': // init begins: what the interpreter has not finished is void
-			joined = nil
-			continue
+		case errors.Is(err, syscall.EAGAIN):
+			return nil, true, nil
+		case err != nil:
+			return nil, false, fmt.Errorf("channel of a guest: %w", err)
+		case n == 0:
+			return nil, false, io.EOF
 		}
-		more := mark == '+'
-		if len(joined)+len(chunk) > messageBytes {
-			return nil, fmt.Errorf("%w: a message of more than %d bytes", errProtocol, messageBytes)
+		m, err := w.take((*buffer)[:n])
+		return m, false, err
+	}
+}
+
+// take takes a packet and returns the message that it ends, nil if it ends none.
+func (w *wire) take(packet []byte) (*message, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	chunk, mark := w.open(packet)
+	switch mark {
+	case 0:
+		return nil, nil //nolint:nilnil // rubbish is no message and no error
+	case '!': // init begins: what the interpreter has not finished is void
+		w.joined, w.ofInit, w.void = nil, true, false
+		return nil, nil //nolint:nilnil // the message follows
+	}
+	if len(w.joined)+len(chunk) > messageBytes {
+		return nil, fmt.Errorf("%w: a message of more than %d bytes", errProtocol, messageBytes)
+	}
+	void, joined := w.void, w.joined
+	if mark == '+' {
+		if !void {
+			w.joined = append(joined, chunk...)
 		}
-		if !more && joined == nil {
-			return parseMessage(chunk)
-		}
-		joined = append(joined, chunk...)
-		if !more {
-			return parseMessage(joined)
-		}
+		return nil, nil //nolint:nilnil // the rest follows
+	}
+	w.joined, w.ofInit, w.void = nil, false, false
+	switch {
+	case void:
+		return nil, nil //nolint:nilnil // it was dropped
+	case joined == nil:
+		return parseMessage(chunk)
+	default:
+		return parseMessage(append(joined, chunk...))
+	}
+}
+
+// forget drops what there is of a message that has not come whole, and what still comes of it. Only
+// init's is kept, which is a header alone: nobody else tells that the interpreter has ended.
+func (w *wire) forget() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.joined != nil && (!w.ofInit || len(w.joined) > headerBytes) {
+		w.joined, w.void = nil, true
 	}
 }
 
@@ -277,5 +341,5 @@ func (m *message) exception() *Exception {
 	if json.Unmarshal(m.Error, &e) != nil || e == nil {
 		return nil // a string, or nothing
 	}
-	return &Exception{Type: cut(e.Type, noteBytes), Message: cut(e.Message, valueBytes), Traceback: cut(e.Traceback, valueBytes)}
+	return &Exception{Type: excerpt.Middle(e.Type, noteBytes), Message: excerpt.Middle(e.Message, valueBytes), Traceback: excerpt.Middle(e.Traceback, valueBytes)}
 }

@@ -93,7 +93,8 @@ type answer struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	form    answerForm
-	header  http.Header // what the SDK has set; copied to w when the answer begins
+	header  http.Header     // what the SDK has set; copied to w when the answer begins
+	id      json.RawMessage // of the call that is answered; nil if there is none, or more than one
 
 	mu      sync.Mutex // guards w, control and what follows
 	begun   bool       // the status line has been sent
@@ -173,9 +174,13 @@ func (a *answer) Write(p []byte) (int, error) {
 	case a.late:
 		return len(p), a.message(p)
 	case a.refused != 0:
+		shown := shownRefusal(string(p))
+		if a.refused == http.StatusConflict {
+			shown = invalidRequest("this session has an open stream already; a session has one")
+		}
 		a.begin(a.refused, typeJSON, nil)
 		a.refused = 0
-		return len(p), a.send(encodeError(nil, shownRefusal(string(p))))
+		return len(p), a.send(encodeError(a.id, shown))
 	case messageKind(p) == failure:
 		return len(p), a.send(shownFailure(p))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"runpython/internal/chat"
+	"runpython/internal/excerpt"
 )
 
 // arguments are those of one call of the tool.
@@ -36,7 +37,7 @@ func decodeArguments(raw json.RawMessage) (arguments, *jsonrpc.Error) {
 	var unknown []string
 	for name := range fields {
 		if name != "message" && name != "chat_id" {
-			unknown = append(unknown, fmt.Sprintf("%q", excerpt(name)))
+			unknown = append(unknown, fmt.Sprintf("%q", excerpt.Begin(name, maxExcerpt)))
 		}
 	}
 	if len(unknown) > 0 {
@@ -109,11 +110,3 @@ func jsonKind(raw json.RawMessage) string {
 
 // maxExcerpt is how many bytes of a client's own words an error repeats.
 const maxExcerpt = 60
-
-// excerpt returns the beginning of s, for an error message.
-func excerpt(s string) string {
-	if len(s) <= maxExcerpt {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxExcerpt], "") + "…"
-}

@@ -64,9 +64,12 @@ func (s *Server) follow(ctx context.Context, req *mcp.CallToolRequest, r *chat.R
 	switch {
 	case run != nil:
 		run.whenDetached(stop)
+		var lines noter
 		r.Progress = func(p chat.Progress) {
 			report(p)
-			run.task.Note(progressNote(p))
+			if note := lines.note(p); note != "" {
+				run.task.Note(note)
+			}
 		}
 	case wanted:
 		r.Progress = report
@@ -80,13 +83,14 @@ func (s *Server) turn(ctx context.Context, r chat.Request, stopProgress func()) 
 	reply, err := s.chat.Turn(ctx, r)
 	if err == nil && reply == nil {
 		err = errors.New("the chat returned neither a reply nor an error")
+		s.log.ErrorContext(ctx, "turn", "error", err) // the Chatter does not know
 	}
 	return reply, err
 }
 
 // failedCall tells the caller of a turn that has no reply. A malformed call is a
 // protocol error; what a model can react to is a result with isError; a call that
-// was cancelled gets no answer.
+// was cancelled gets no answer. The cause is logged by the Chatter.
 func (s *Server) failedCall(ctx context.Context, err error) (*mcp.CallToolResult, error) {
 	kind, shown := fault.Shown(err)
 	cause := context.Cause(ctx)
@@ -97,8 +101,6 @@ func (s *Server) failedCall(ctx context.Context, err error) (*mcp.CallToolResult
 		return nil, errCancelled()
 	case kind == fault.Invalid:
 		return nil, invalidParams(shown)
-	case kind == fault.Internal:
-		s.log.ErrorContext(ctx, "turn failed", "error", err)
 	}
 	return errorResult(shown), nil
 }

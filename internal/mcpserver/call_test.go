@@ -59,8 +59,9 @@ func TestResult(t *testing.T) {
 	picture := noise(t, 40, 30)
 	body, got := call(t, &chat.Reply{
 		ChatID: chatID, State: chat.Restored, Text: "done\n\n",
-		Runs:   []chat.Run{{Code: "f()", Stdout: "<a>\n", Error: "ValueError: x"}},
-		Images: []chat.Image{{Name: "figure-1.png", MIMEType: "image/png", Data: picture, URI: prefix + "results/2/figure-1.png"}},
+		Packages: []chat.Package{{Name: "pandas", Version: "3.0.1"}, {Name: "six", Version: "1.16.0", Was: "1.15.0"}},
+		Runs:     []chat.Run{{Code: "f()", Stdout: "<a>\n", Error: "ValueError: x"}},
+		Images:   []chat.Image{{Name: "figure-1.png", MIMEType: "image/png", Data: picture, URI: prefix + "results/2/figure-1.png"}},
 		Files: []chat.File{
 			{Path: "отчёт 1.csv", URI: prefix + "files/%D0%BE%D1%82%D1%87%D1%91%D1%82%201.csv", MIMEType: "text/csv", Size: 4},
 			{Path: "link", Skipped: "symbolic link"},
@@ -81,6 +82,9 @@ func TestResult(t *testing.T) {
 	}
 	wantMeta := map[string]any{
 		"runpython/chatId": chatID, "runpython/isolation": "gvisor",
+		"runpython/packages": []any{
+			map[string]any{"name": "pandas", "version": "3.0.1"}, map[string]any{"name": "six", "version": "1.16.0", "was": "1.15.0"},
+		},
 		"runpython/runs": []any{map[string]any{"code": "f()", "stdout": "<a>\n", "error": "ValueError: x", "durationMs": 0.0}},
 		"runpython/files": []any{
 			map[string]any{"path": "отчёт 1.csv", "uri": want[2].(*mcp.ResourceLink).URI, "mimeType": "text/csv", "size": 4.0},

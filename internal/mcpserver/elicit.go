@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
-	"runtime/debug"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -42,8 +41,10 @@ func answerOf(r *mcp.ElicitResult) chat.Answer {
 		switch text := r.Content[answerField].(type) {
 		case string:
 			return chat.Answer{Outcome: chat.Typed, Text: text}
-		case nil: // left empty
-			return chat.Answer{Outcome: chat.Typed}
+		case nil: // left empty, unless the client has answered another form
+			if _, named := r.Content[answerField]; named || len(r.Content) == 0 {
+				return chat.Answer{Outcome: chat.Typed}
+			}
 		}
 	case "decline":
 		return chat.Answer{Outcome: chat.Declined}
@@ -66,13 +67,7 @@ func (s *Server) elicit(req *mcp.CallToolRequest) func(context.Context, chat.Que
 	if !takesForms(req) {
 		return nil
 	}
-	return func(ctx context.Context, q chat.Question) (answer chat.Answer) {
-		defer func() {
-			if p := recover(); p != nil {
-				s.log.ErrorContext(ctx, "panic in a question", "panic", p, "stack", string(debug.Stack()))
-				answer = chat.Answer{Outcome: chat.Unasked}
-			}
-		}()
+	return func(ctx context.Context, q chat.Question) chat.Answer {
 		result, err := req.Session.Elicit(ctx, form(q))
 		if err != nil { // the client has failed, or is gone; the code is told
 			return chat.Answer{Outcome: chat.Unasked}

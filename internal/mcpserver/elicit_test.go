@@ -1,9 +1,12 @@
 package mcpserver_test
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -64,6 +67,7 @@ func TestElicitation(t *testing.T) {
 			var shown []string
 			answers := map[string]*mcp.ElicitResult{
 				"name?": typed("Ada 🐎\n\u2028"), "empty?": {Action: "accept"}, "no?": {Action: "decline"}, "away?": {Action: "cancel"}, "what?": {Action: "else"},
+				"other?": {Action: "accept", Content: map[string]any{"reply": "Ada"}},
 			}
 			session := connectPerson(t, url, version, func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 				shown = append(shown, r.Params.Message)
@@ -74,16 +78,16 @@ func TestElicitation(t *testing.T) {
 				}
 				return nil, fmt.Errorf("unknown question %q", r.Params.Message)
 			})
-			res, err := session.CallTool(t.Context(), say("name?\nempty?\nno?\naway?\nwhat?"))
+			res, err := session.CallTool(t.Context(), say("name?\nempty?\nno?\naway?\nwhat?\nother?"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := "typed \"Ada 🐎\\n\\u2028\"\ntyped \"\"\ndeclined \"\"\ndismissed \"\"\nunasked \"\"\n\nchat_id: " + chatID
+			want := "typed \"Ada 🐎\\n\\u2028\"\ntyped \"\"\ndeclined \"\"\ndismissed \"\"\nunasked \"\"\nunasked \"\"\n\nchat_id: " + chatID
 			if diff := cmp.Diff(want, text(t, res)); diff != "" {
 				t.Errorf("text (-want +got):\n%s", diff)
 			}
 			wantShown := "The Python code that runs in the sandbox asks:\nname?\n\nIts output before:\nso far\n\nDo not type passwords or other secrets."
-			if len(shown) != 5 || shown[0] != wantShown {
+			if len(shown) != 6 || shown[0] != wantShown {
 				t.Errorf("shown %q, want first %q", shown, wantShown)
 			}
 		})
@@ -130,14 +134,16 @@ func TestElicitationFails(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer res.Body.Close()
-		part := make([]byte, 4096)
-		n, _ := res.Body.Read(part) // what is wanted is in it or is not
 		want := "unasked"
 		if strings.Contains(form, "event-stream") {
 			want = `"method":"elicitation/create"`
 		}
-		if !strings.Contains(string(part[:n]), want) {
-			t.Errorf("accepting %s: %q; want %s", form, part[:n], want)
+		found, lines := false, bufio.NewScanner(res.Body)
+		for !found && lines.Scan() { // the stream goes on while nobody answers
+			found = strings.Contains(lines.Text(), want)
+		}
+		if !found {
+			t.Errorf("accepting %s: the answer ended with %q, %v; want %s", form, lines.Text(), lines.Err(), want)
 		}
 	}
 }
@@ -250,38 +256,40 @@ func TestRoundsAbandoned(t *testing.T) {
 	})
 }
 
-// A server that stops does not wait for answers, and a turn that asks then is told at once.
+// A server that stops waits for answers as for all that calls in flight need, as long as it
+// waits for these, and for nothing else; then the turns end.
 func TestRoundsEndWithTheServer(t *testing.T) {
-	gate, waits := make(chan struct{}), make(chan struct{})
-	fake := asking()
-	ask := fake.turn
-	asked := make(chan *chat.Reply, 2)
-	fake.turn = func(ctx context.Context, r chat.Request) (*chat.Reply, error) {
-		if r.Message == "later?" {
-			close(waits)
-			<-gate
+	synctest.Test(t, func(t *testing.T) {
+		fake := asking()
+		ask := fake.turn
+		asked := make(chan *chat.Reply, 2)
+		fake.turn = func(ctx context.Context, r chat.Request) (*chat.Reply, error) {
+			reply, err := ask(ctx, r)
+			asked <- reply
+			return reply, err
 		}
-		reply, err := ask(ctx, r)
-		asked <- reply
-		return reply, err
-	}
-	s := newServer(t, mcpserver.Options{Chat: fake})
-	stateOf(t, round(t, s.Handler(), "{}", `"arguments":{"message":"now?"}`), "now?")
-	later := make(chan []byte, 1)
-	go func() { later <- round(t, s.Handler(), "{}", `"arguments":{"message":"later?"}`) }()
-	<-waits
-	stopped := make(chan error, 1)
-	go func() { stopped <- s.Shutdown(t.Context()) }()
-	if reply := <-asked; reply.Text != "stopped" {
-		t.Errorf("the turn that waits for an answer: %+v; want it stopped", reply)
-	}
-	close(gate)
-	if err := <-stopped; err != nil {
-		t.Errorf("Shutdown() = %v", err)
-	}
-	if got := string(<-later); !strings.Contains(got, "unasked") {
-		t.Errorf("the turn that asks while the server stops: %s; want it told", got)
-	}
+		s := newServer(t, mcpserver.Options{Chat: fake})
+		answered := stateOf(t, round(t, s.Handler(), "{}", `"arguments":{"message":"now?"}`), "now?")
+		stateOf(t, round(t, s.Handler(), "{}", `"arguments":{"message":"never?"}`), "never?")
+		ctx, giveUp := context.WithCancel(t.Context())
+		stopped := make(chan error, 1)
+		go func() { stopped <- s.Shutdown(ctx) }()
+		synctest.Wait()
+		if got := string(round(t, s.Handler(), "{}", `"arguments":{"message":"new"}`)); !strings.Contains(got, "the server is stopping") {
+			t.Errorf("a new call got %s", got)
+		}
+		if got := string(round(t, s.Handler(), "{}", answering("now?", answered, `{"input":{"action":"accept","content":{"answer":"yes"}}}`))); !strings.Contains(got, `typed \"yes\"`) {
+			t.Errorf("the answer got %s", got)
+		}
+		<-asked
+		giveUp()
+		if reply := <-asked; reply.Text != "stopped" {
+			t.Errorf("the turn that waits for an answer: %+v; want it stopped", reply)
+		}
+		if err := <-stopped; err != nil {
+			t.Errorf("Shutdown() = %v", err)
+		}
+	})
 }
 
 // A client that leaves during a later round ends the turn.
@@ -318,47 +326,91 @@ func TestRoundsCancelled(t *testing.T) {
 
 // A client that takes tasks is asked by rounds while its call is one, and by the task after that.
 func TestElicitationOfATask(t *testing.T) {
-	h := newServer(t, mcpserver.Options{Chat: asking()}).Handler()
-	meta := strings.Replace(aloneMeta, `clientCapabilities":{}`, `clientCapabilities":{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}`, 1)
-	call := func(meta, members string) []byte {
-		return request(t, h, "tools/call", "chat", fmt.Sprintf(`"_meta":{%s},"name":"chat",%s`, meta, members))
-	}
-	state := stateOf(t, call(meta, `"arguments":{"message":"name?"}`), "name?")
-	if got := string(call(meta, answering("name?", state, `{"input":{"action":"accept","content":{"answer":"Ada"}}}`))); !strings.Contains(got, `typed \"Ada\"`) {
-		t.Errorf("by rounds: %s", got)
-	}
-	var handle struct{ Result struct{ TaskID string } }
-	if err := json.Unmarshal(call(meta+`,"runpython/taskAfterMs":0`, `"arguments":{"message":"name?"}`), &handle); err != nil || handle.Result.TaskID == "" {
-		t.Fatalf("no task: %v", err)
-	}
-	id := fmt.Sprintf(`"_meta":{%s},"taskId":%q`, meta, handle.Result.TaskID)
-	poll := func(want string) (key string) {
-		t.Helper()
-		for deadline := time.Now().Add(10 * time.Second); ; {
+	synctest.Test(t, func(t *testing.T) {
+		h := newServer(t, mcpserver.Options{Chat: asking()}).Handler()
+		meta := strings.Replace(aloneMeta, `clientCapabilities":{}`, `clientCapabilities":{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}`, 1)
+		call := func(meta, members string) []byte {
+			return request(t, h, "tools/call", "chat", fmt.Sprintf(`"_meta":{%s},"name":"chat",%s`, meta, members))
+		}
+		state := stateOf(t, call(meta, `"arguments":{"message":"name?"}`), "name?")
+		if got := string(call(meta, answering("name?", state, `{"input":{"action":"accept","content":{"answer":"Ada"}}}`))); !strings.Contains(got, `typed \"Ada\"`) {
+			t.Errorf("by rounds: %s", got)
+		}
+		var handle struct{ Result struct{ TaskID string } }
+		if err := json.Unmarshal(call(meta+`,"runpython/taskAfterMs":0`, `"arguments":{"message":"name?"}`), &handle); err != nil || handle.Result.TaskID == "" {
+			t.Fatalf("no task: %v", err)
+		}
+		id := fmt.Sprintf(`"_meta":{%s},"taskId":%q`, meta, handle.Result.TaskID)
+		look := func(want string) (key string) {
+			t.Helper()
+			synctest.Wait()
 			got := request(t, h, "tasks/get", handle.Result.TaskID, id)
 			var shown struct {
 				Result struct{ InputRequests map[string]any }
 			}
-			if err := json.Unmarshal(got, &shown); err != nil {
-				t.Fatalf("tasks/get: %s: %v", got, err)
+			if err := json.Unmarshal(got, &shown); err != nil || !strings.Contains(string(got), want) {
+				t.Fatalf("the task is %s, %v; want %s", got, err, want)
 			}
 			for k := range shown.Result.InputRequests {
 				key = k
 			}
-			if strings.Contains(string(got), want) {
-				return key
+			return key
+		}
+		key := look(`asks:\nname?`)
+		answer := fmt.Sprintf(`,"inputResponses":{%q:{"action":"accept","content":{"answer":"Bob"}}}`, key)
+		if got := string(request(t, h, "tasks/update", handle.Result.TaskID, id+answer)); strings.Contains(got, `"error"`) {
+			t.Errorf("tasks/update: %s", got)
+		}
+		look(`typed \"Bob\"`)
+	})
+}
+
+// What a turn reports first, when it begins and when it has its answer, reaches the round
+// that made it go on, and is repeated while nothing else is to be told.
+func TestRoundsTellWhatComesFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newServer(t, mcpserver.Options{Chat: &fakeChat{turn: func(ctx context.Context, r chat.Request) (*chat.Reply, error) {
+			r.Progress(chat.Progress{Step: "starting"})
+			pause(20 * time.Second)
+			r.Ask(ctx, chat.Question{Prompt: "name?"})
+			r.Progress(chat.Progress{Step: "running"})
+			pause(20 * time.Second)
+			return &chat.Reply{ChatID: chatID, Text: "done"}, nil
+		}}}).Handler()
+		meta := `"progressToken":"p",` + strings.Replace(aloneMeta, `clientCapabilities":{}`, `clientCapabilities":{"elicitation":{}}`, 1)
+		follow := func(members, step string) (last string) {
+			t.Helper()
+			c := newClient()
+			ask(h, c, alone, "*/*", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{%s},"name":"chat",%s}}`, meta, members))
+			messages := events(t, c.body.Bytes())
+			if len(messages) != 3 || !strings.Contains(messages[0], `"message":"`+step+`"`) || !strings.Contains(messages[1], `"message":"`+step+`, 15 s"`) {
+				t.Fatalf("the client got %q; want to hear of %q twice, and an answer", messages, step)
 			}
-			if time.Now().After(deadline) {
-				t.Fatalf("the task is %s; want %s", got, want)
+			return messages[2]
+		}
+		for range 100 { // who is first is chance
+			state := stateOf(t, []byte(follow(`"arguments":{"message":"x"}`, "starting")), "name?")
+			if last := follow(answering("x", state, `{"input":{"action":"decline"}}`), "running"); !strings.Contains(last, "done") {
+				t.Errorf("the last round got %s", last)
 			}
 		}
+	})
+}
+
+// A panic in a turn that asks ends its call as any other panic does, and is logged once.
+func TestRoundsPanic(t *testing.T) {
+	var log bytes.Buffer
+	h := newServer(t, mcpserver.Options{
+		Chat: &fakeChat{turn: func(context.Context, chat.Request) (*chat.Reply, error) { panic("a secret of the host") }},
+		Log:  slog.New(slog.NewTextHandler(&log, nil)),
+	}).Handler()
+	got := string(round(t, h, "{}", `"arguments":{"message":"x"}`))
+	if !strings.Contains(got, `"code":-32603`) || strings.Contains(got, "secret") {
+		t.Errorf("the call got %s", got)
 	}
-	key := poll(`asks:\nname?`)
-	answer := fmt.Sprintf(`,"inputResponses":{%q:{"action":"accept","content":{"answer":"Bob"}}}`, key)
-	if got := string(request(t, h, "tasks/update", handle.Result.TaskID, id+answer)); strings.Contains(got, `"error"`) {
-		t.Errorf("tasks/update: %s", got)
+	if n := strings.Count(log.String(), "a secret of the host"); n != 1 {
+		t.Errorf("logged %d times, want once:\n%s", n, log.String())
 	}
-	poll(`typed \"Bob\"`)
 }
 
 // Over standard input and output both eras ask, too.

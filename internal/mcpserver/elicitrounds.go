@@ -5,10 +5,11 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"runtime/debug"
 	"sync"
+	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"runpython/internal/chat"
@@ -26,6 +27,10 @@ const (
 
 	// questionKey names the question in a round.
 	questionKey = "input"
+
+	// refusalShare is the part of the time of a question that is left for the refusal of
+	// a task that nobody has answered: 30 s of 10 minutes. After that time the turn ends.
+	refusalShare = 20
 )
 
 // errUnanswered is the cause of turns whose client did not come back with an answer.
@@ -33,7 +38,7 @@ var errUnanswered = errors.New("the client did not answer the question")
 
 // shownClosed answers a round whose state belongs to no question.
 const shownClosed = "The question that this answers is closed: it was answered already, it belongs to another call, or nobody answered it " +
-	"for 10 minutes and its run was stopped. Nothing was run now. Send the message anew to run it again."
+	"in time (10 minutes for all questions of a run) and its run was stopped. Nothing was run now. Send the message anew to run it again."
 
 // A dialog is a turn that can ask. While a question is open it is parked: no request is
 // there that it would end with.
@@ -47,9 +52,11 @@ type dialog struct {
 	done      chan struct{} // closed when the turn is over
 	reply     *chat.Reply   // set before that
 	err       error
+	panicked  bool // the turn has, and that is in the log
 
 	mu       sync.Mutex
 	progress func(chat.Progress) // of the round that is there, or nil
+	abandon  func()              // tells the call that was answered with the question that it is dead
 }
 
 // A dialogTable holds the dialogs that are parked, each under a state that only its client
@@ -66,6 +73,7 @@ type parked struct {
 	dialog   *dialog
 	question chat.Question
 	answer   chan chat.Answer // takes one
+	end      time.Time        // when the question is closed; zero if nobody says
 	state    string
 }
 
@@ -85,24 +93,25 @@ func (t *dialogTable) park(p parked) (parked, bool) {
 	return p, true
 }
 
-// answer hands the answer in a request to the dialog that its state belongs to and forgets
-// the state; a request without an answer gets the same question under a new state. A state that
-// was made up, was used before, or belongs to another owner or call is not found.
-func (t *dialogTable) answer(params *mcp.CallToolParamsRaw, owner string, call [sha256.Size]byte) (p parked, answered, found bool) {
+// take finds the dialog that the state of a request belongs to. With an answer in the request
+// it forgets the state and returns the answer, for the caller to send; without one the same question
+// gets a new state. A state that was made up, was used before, or belongs to another owner
+// or call is not found.
+func (t *dialogTable) take(params *mcp.CallToolParamsRaw, owner string, call [sha256.Size]byte) (p parked, answer *chat.Answer, found bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	p, found = t.parked[params.RequestState]
 	if !found || p.dialog.owner != owner || p.dialog.call != call {
-		return parked{}, false, false
+		return parked{}, nil, false
 	}
 	delete(t.parked, p.state)
 	if r, ok := params.InputResponses[questionKey].(*mcp.ElicitResult); ok && r != nil {
-		p.answer <- answerOf(r)
-		return p, true, true
+		a := answerOf(r)
+		return p, &a, true
 	}
 	p.state = rand.Text()
 	t.parked[p.state] = p
-	return p, false, true
+	return p, nil, true
 }
 
 // drop forgets the state of a dialog and reports whether it was parked.
@@ -136,58 +145,69 @@ func callDigestOf(r chat.Request) [sha256.Size]byte {
 // converse is one round of a call whose client takes questions as results.
 func (s *Server) converse(ctx context.Context, req *mcp.CallToolRequest, r chat.Request) (*mcp.CallToolResult, error) {
 	if req.Params.RequestState == "" {
-		return s.round(ctx, req, s.startDialog(ctx, req, r))
+		d, begin := s.newDialog(ctx, req, r)
+		return s.round(ctx, req, d, begin)
 	}
-	p, answered, found := s.dialogs.answer(req.Params, r.Owner, callDigestOf(r))
+	p, answer, found := s.dialogs.take(req.Params, r.Owner, callDigestOf(r))
 	switch {
 	case !found:
 		return errorResult(shownClosed), nil
-	case !answered:
+	case answer == nil:
 		return p.result(), nil
 	}
-	return s.round(ctx, req, p.dialog)
+	return s.round(ctx, req, p.dialog, func() { p.answer <- *answer })
 }
 
-// startDialog begins a turn that goes on without its request while a question is open.
-func (s *Server) startDialog(ctx context.Context, req *mcp.CallToolRequest, r chat.Request) *dialog {
+// newDialog returns a turn that goes on without its request while a question is open, and
+// what begins it, which must be called.
+func (s *Server) newDialog(ctx context.Context, req *mcp.CallToolRequest, r chat.Request) (d *dialog, begin func()) {
 	ctx, end := s.calls.begin(context.WithoutCancel(ctx), req.Session)
 	ctx, cancel := context.WithCancelCause(ctx)
-	d := &dialog{
+	d = &dialog{
 		table: &s.dialogs, owner: r.Owner, call: callDigestOf(r), cancel: cancel,
 		questions: make(chan parked), done: make(chan struct{}),
 	}
 	r.Ask, r.Questions, r.Progress = d.ask, questionsByRounds, d.report
 	s.flights.join()
-	go func() {
-		defer s.flights.end()
-		defer end()
-		defer cancel(nil)
-		defer close(d.done)
-		defer func() {
-			if p := recover(); p != nil {
-				s.log.ErrorContext(ctx, "panic in a turn", "panic", p, "stack", string(debug.Stack()))
-				d.err = fmt.Errorf("a panic in the turn: %v", p)
-			}
+	return d, func() {
+		go func() {
+			defer s.flights.end()
+			defer end()
+			defer cancel(nil)
+			defer close(d.done)
+			defer func() {
+				if p := recover(); p != nil {
+					s.log.ErrorContext(ctx, "panic in a turn", "panic", p, "stack", string(debug.Stack()))
+					d.panicked = true
+				}
+			}()
+			d.reply, d.err = s.turn(ctx, r, func() {})
 		}()
-		d.reply, d.err = s.turn(ctx, r, func() {})
-	}()
-	return d
+	}
 }
 
-// round waits for what the turn comes to: its end or a question.
-func (s *Server) round(ctx context.Context, req *mcp.CallToolRequest, d *dialog) (*mcp.CallToolResult, error) {
+// round waits for what the turn comes to, its end or a question, once goOn has made it go
+// on. It listens before: what the turn reports first would be lost otherwise.
+func (s *Server) round(ctx context.Context, req *mcp.CallToolRequest, d *dialog, goOn func()) (*mcp.CallToolResult, error) {
 	var shown chat.Request
 	stop := s.follow(ctx, req, &shown)
-	d.follow(shown.Progress)
 	defer stop()
-	defer d.follow(nil)
+	d.follow(shown.Progress, s.tasks.abandoner(req))
+	defer d.unfollow()
+	goOn()
 	select {
 	case p := <-d.questions:
+		if !p.end.IsZero() {
+			s.tasks.waitUntil(req, p.end.Add(-time.Until(p.end)/refusalShare))
+		}
 		return p.result(), nil
 	case <-ctx.Done():
 		d.cancel(context.Cause(ctx))
 		<-d.done
 	case <-d.done:
+	}
+	if d.panicked {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: shownInternal}
 	}
 	return s.answered(ctx, req, d.reply, d.err)
 }
@@ -204,7 +224,8 @@ func (p parked) result() *mcp.CallToolResult {
 // ask hands a question to the round that is there, and waits for another one that brings
 // the answer. A turn whose client does not come back is ended with the question.
 func (d *dialog) ask(ctx context.Context, q chat.Question) chat.Answer {
-	p, ok := d.table.park(parked{dialog: d, question: q, answer: make(chan chat.Answer, 1)})
+	end, _ := ctx.Deadline()
+	p, ok := d.table.park(parked{dialog: d, question: q, answer: make(chan chat.Answer, 1), end: end})
 	if !ok {
 		return chat.Answer{Outcome: chat.Unasked}
 	}
@@ -219,15 +240,26 @@ func (d *dialog) ask(ctx context.Context, q chat.Question) chat.Answer {
 	}
 	if d.table.drop(d) {
 		d.cancel(errUnanswered)
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.abandon()
 	}
 	return chat.Answer{Outcome: chat.Unasked}
 }
 
-// follow makes report get the progress from now on; when it returns, nothing else gets any.
-func (d *dialog) follow(report func(chat.Progress)) {
+// follow makes report get the progress from now on, and abandon be called if the next
+// question is.
+func (d *dialog) follow(report func(chat.Progress), abandon func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.progress = report
+	d.progress, d.abandon = report, abandon
+}
+
+// unfollow ends the progress. When it returns, nobody gets any.
+func (d *dialog) unfollow() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.progress = nil
 }
 
 // report tells the round that is there, if one is.

@@ -92,11 +92,14 @@ func NewEndpoint(o EndpointOptions) *Endpoint {
 	return e
 }
 
-// register puts every session that begins into the table.
+// register puts every session that begins into the table, and holds it to what it agrees on.
 func (e *Endpoint) register(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if r, ok := req.(*mcp.ServerRequest[*mcp.InitializeParams]); ok {
 			e.sessions.opened(r.Session)
+			agree(r.Params)
+		} else {
+			holdToSession(req)
 		}
 		return next(ctx, method, req)
 	}
@@ -201,7 +204,7 @@ func (e *Endpoint) post(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	if !e.flights.begin() {
+	if !e.flights.begin() && !(continues(messages) && e.flights.rejoin()) {
 		w.Header().Set("Retry-After", "5")
 		refuse(w, http.StatusServiceUnavailable, nil, invalidRequest("the server is stopping; try again in a moment"))
 		return
@@ -220,6 +223,28 @@ func (e *Endpoint) post(w http.ResponseWriter, r *http.Request) {
 	e.postLegacy(w, r, messages, form)
 }
 
+// continues reports whether calls in flight may need messages, which are taken while these are
+// waited for although the server takes no new calls: answers and new rounds, cancellations,
+// the way to a task.
+func continues(messages []envelope) bool {
+	for _, m := range messages {
+		switch m.method {
+		case "ping", methodGetTask, methodUpdateTask, methodCancelTask:
+			continue
+		case methodCallTool:
+			var state string
+			if !readMember(m, &state, "params", "requestState") || state == "" {
+				return false
+			}
+		default:
+			if m.call() {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // postAlone serves messages of the era without sessions. That era has no batches.
 func (e *Endpoint) postAlone(w http.ResponseWriter, r *http.Request, messages []envelope, form answerForm) {
 	if e.notTaken(w, messages, http.StatusNotFound) {
@@ -229,11 +254,15 @@ func (e *Endpoint) postAlone(w http.ResponseWriter, r *http.Request, messages []
 	if mismatch == nil {
 		mismatch = taskRefusal(r.Header, messages[0])
 	}
+	if mismatch == nil {
+		mismatch = paramsRefusal(messages[0])
+	}
 	if mismatch != nil {
 		refuse(w, http.StatusBadRequest, messages[0].id, mismatch)
 		return
 	}
 	a := newAnswer(w, form)
+	a.id = messages[0].id
 	defer a.finish()
 	e.alone.ServeHTTP(a, r)
 }
@@ -276,12 +305,45 @@ func (e *Endpoint) postLegacy(w http.ResponseWriter, r *http.Request, messages [
 	if e.notTaken(w, messages, http.StatusOK) {
 		return
 	}
+	var answers json.RawMessage
+	if len(messages) > 1 {
+		if !e.leaveOut(r, messages) {
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+	} else if malformed := paramsRefusal(first); malformed != nil {
+		refuse(w, http.StatusOK, first.id, malformed)
+		return
+	} else {
+		answers = first.id
+	}
 	a := newAnswer(w, form)
+	a.id = answers
 	e.legacy.ServeHTTP(a, r)
 	a.finish()
 	if r.Context().Err() != nil {
 		e.abandon(r, messages)
 	}
+}
+
+// leaveOut takes notifications that are not offered out of a batch, for which the SDK would refuse
+// the whole, and reports whether anything is left.
+func (e *Endpoint) leaveOut(r *http.Request, messages []envelope) bool {
+	kept := make([]json.RawMessage, 0, len(messages))
+	for _, m := range messages {
+		if m.method == "" || m.call() || e.offered(m.method) {
+			kept = append(kept, m.raw)
+		}
+	}
+	if len(kept) == len(messages) {
+		return true
+	}
+	body, err := json.Marshal(kept)
+	if err != nil || len(kept) == 0 { // the messages have been read as JSON, so there is no error
+		return false
+	}
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return true
 }
 
 // initialize begins a session.
@@ -305,11 +367,13 @@ func (e *Endpoint) initialize(w http.ResponseWriter, r *http.Request, messages [
 
 // abandon cancels the calls of a request whose client is gone. The SDK leaves them
 // running in this era, so that the client could resume the stream, but streams
-// cannot be resumed here. Calls that have been answered are not affected.
+// cannot be resumed here. Calls that have been answered are not affected. Those with an
+// idempotency key go on, since a copy is expected: they end by the client's own message.
 func (e *Endpoint) abandon(r *http.Request, messages []envelope) {
 	ctx := context.WithoutCancel(r.Context())
 	for _, m := range messages {
-		if !m.call() {
+		var key string
+		if !m.call() || readMember(m, &key, "params", "_meta", metaKey) && key != "" {
 			continue
 		}
 		body := append([]byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`), m.id...)

@@ -47,7 +47,7 @@ type refusal struct {
 // data is a batch. The SDK reads them again; what it would refuse with a text of
 // its own is refused here, as an error of the protocol.
 func readEnvelopes(data []byte) (messages []envelope, batch bool, bad *refusal) {
-	data = bytes.TrimLeft(data, " \t\r\n")
+	data = bytes.Trim(data, " \t\r\n") // the SDK takes no blank after a message
 	if len(data) == 0 {
 		return nil, false, &refusal{Error: invalidRequest("the body is empty; send a JSON-RPC message")}
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"runpython/internal/excerpt"
 )
 
 const (
@@ -31,11 +33,11 @@ func invalidRequest(message string) *jsonrpc.Error {
 }
 
 func notOffered(method string) *jsonrpc.Error {
-	return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("method %q is not offered", excerpt(method))}
+	return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("method %q is not offered", excerpt.Begin(method, maxExcerpt))}
 }
 
 func unknownTool(name string) *jsonrpc.Error {
-	return invalidParams(fmt.Sprintf("unknown tool %q; the only tool is %q", excerpt(name), toolName))
+	return invalidParams(fmt.Sprintf("unknown tool %q; the only tool is %q", excerpt.Begin(name, maxExcerpt), toolName))
 }
 
 func errCancelled() *jsonrpc.Error {
@@ -72,7 +74,7 @@ func shownError(e *jsonrpc.Error) *jsonrpc.Error {
 	case e.Code == jsonrpc.CodeInternalError:
 		return &jsonrpc.Error{Code: e.Code, Message: shownInternal}
 	case e.Code == 0 && (strings.HasPrefix(e.Message, `method "`) || strings.HasPrefix(e.Message, `duplicate "`)):
-		return invalidRequest(excerpt(e.Message))
+		return invalidRequest(excerpt.Begin(e.Message, maxExcerpt))
 	case e.Code == 0:
 		return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: shownInternal}
 	}

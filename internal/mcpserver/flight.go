@@ -69,7 +69,8 @@ func (t *callTable) cancelIf(match func(*runningCall) bool, cause error) {
 type flightCount struct {
 	mu     sync.Mutex
 	n      int
-	closed bool
+	closed bool          // nothing new is let in
+	sealed bool          // nor what belongs to something that is counted
 	idle   chan struct{} // closed when n reaches 0; nil while nobody waits for that
 }
 
@@ -78,6 +79,18 @@ func (f *flightCount) begin() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
+		return false
+	}
+	f.n++
+	return true
+}
+
+// rejoin counts one more that belongs to what has been let in before, as an answer does to a
+// question, or reports false after seal.
+func (f *flightCount) rejoin() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.sealed {
 		return false
 	}
 	f.n++
@@ -109,31 +122,28 @@ func (f *flightCount) close() {
 	f.closed = true
 }
 
-// quiet returns a channel that is closed as soon as nothing is counted.
-func (f *flightCount) quiet() <-chan struct{} {
+// seal makes rejoin refuse too.
+func (f *flightCount) seal() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.closed, f.sealed = true, true
+}
+
+// wait returns nil as soon as nothing is counted, at once if that is so already, or the
+// error of ctx.
+func (f *flightCount) wait(ctx context.Context) error {
+	f.mu.Lock()
+	if f.n == 0 {
+		f.mu.Unlock()
+		return nil
+	}
 	if f.idle == nil {
 		f.idle = make(chan struct{})
 	}
 	idle := f.idle
-	if f.n == 0 {
-		close(f.idle)
-		f.idle = nil
-	}
-	return idle
-}
-
-// wait returns nil as soon as nothing is counted, or the error of ctx.
-func (f *flightCount) wait(ctx context.Context) error {
-	quiet := f.quiet()
+	f.mu.Unlock()
 	select {
-	case <-quiet:
-		return nil
-	default:
-	}
-	select {
-	case <-quiet:
+	case <-idle:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

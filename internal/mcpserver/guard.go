@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 // A guard decides by the Host and Origin headers who may speak to the endpoint at
@@ -46,7 +48,8 @@ func isAddress(local any, name string) bool {
 }
 
 // originAllowed reports whether a page of origin may call. host is the Host
-// header, which has been checked: the server's own pages may.
+// header, which has been checked: the server's own pages may, also behind a proxy that ends
+// TLS and names another Host, and pages of loopback as long as they call loopback.
 func (g guard) originAllowed(origin, host string) bool {
 	if g.origins[strings.ToLower(origin)] {
 		return true
@@ -55,7 +58,23 @@ func (g guard) originAllowed(origin, host string) bool {
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return false
 	}
-	return strings.EqualFold(u.Host, host) || loopback(hostname(u.Host))
+	name := hostname(u.Host)
+	switch {
+	case loopback(name):
+		return loopback(hostname(host))
+	case u.Scheme == "https" && (u.Port() == "" || u.Port() == "443") && g.hosts[name]:
+		return true
+	}
+	return name == hostname(host) && portOf(u.Host) == portOf(host)
+}
+
+// portOf returns the port in a Host header, "" if there is none.
+func portOf(host string) string {
+	_, port, err := net.SplitHostPort(host)
+	if err != nil {
+		return ""
+	}
+	return port
 }
 
 // hostname returns the name in a Host header: no port, no brackets, no final
@@ -88,7 +107,7 @@ const (
 // browser's page read the answer. If it reports false, it has answered.
 func (g guard) admit(w http.ResponseWriter, r *http.Request) bool {
 	if !g.hostAllowed(r) {
-		refuse(w, http.StatusForbidden, nil, invalidRequest("this Host is not served here; the operator can allow it with --allow-host"))
+		refuse(w, http.StatusForbidden, nil, hostRefused())
 		return false
 	}
 	origin := r.Header.Get("Origin")
@@ -104,4 +123,23 @@ func (g guard) admit(w http.ResponseWriter, r *http.Request) bool {
 	h.Set("Access-Control-Allow-Origin", origin)
 	h.Set("Access-Control-Expose-Headers", corsExposed)
 	return true
+}
+
+// byHost serves pages that everybody may read, but under the names of this server only: local
+// to whoever came by a name or address of loopback, public to others.
+func (g guard) byHost(local, public http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case !g.hostAllowed(r):
+			refuse(w, http.StatusForbidden, nil, hostRefused())
+		case loopback(hostname(r.Host)):
+			local.ServeHTTP(w, r)
+		default:
+			public.ServeHTTP(w, r)
+		}
+	})
+}
+
+func hostRefused() *jsonrpc.Error {
+	return invalidRequest("this Host is not served here; the operator can allow it with --allow-host")
 }

@@ -123,3 +123,79 @@ func TestHostOfTheConnection(t *testing.T) {
 		}
 	}
 }
+
+// TestVersionInBodyOnly: a message that says in its body that it stands alone needs the
+// header that says so, however its members are spelled; other members say nothing.
+func TestVersionInBodyOnly(t *testing.T) {
+	h := newServer(t, mcpserver.Options{Chat: &fakeChat{}}).Handler()
+	const says, saysNot = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}`, `"_meta":{}`
+	for members, mismatch := range map[string]bool{
+		`"params":{` + says + `}`: true,
+		`"p\u0061rams":{"_m\u0065ta":{"io.modelcontextprotocol\u002fprotocolVersion":"2026-07-28"}}`: true,
+		`"params":{` + says + `},"Params":{` + saysNot + `}`:                                         true,
+		`"params":{` + says + `,"_META":{}}`:                                                         true,
+		`"params":{` + saysNot + `},"PARAMS":{` + says + `}`:                                         false,
+		`"params":{"_Meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`:                false,
+		`"params":{"_meta":{"io.modelcontextprotocol/protocolVersion":7}}`:                           false,
+		`"params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2025-11-25"}}`:                false,
+	} {
+		w := httptest.NewRecorder()
+		ask(h, w, legacy, "application/json", `{"jsonrpc":"2.0","id":1,"method":"tools/list",`+members+`}`)
+		if got := w.Body.String(); strings.Contains(got, `"code":-32020`) != mismatch {
+			t.Errorf("%s got %s; want a mismatch: %v", members, got, mismatch)
+		}
+	}
+}
+
+// TestOriginOfAllowedHost: pages of an allowed host may call, whatever a proxy makes of Host; a
+// page on the reader's own machine is no page of a public server.
+func TestOriginOfAllowedHost(t *testing.T) {
+	handler := newServer(t, mcpserver.Options{Chat: &fakeChat{}, AllowedHosts: []string{"Py.Example.org", "10.0.0.9"}}).Handler()
+	for _, test := range []struct {
+		host, origin string
+		status       int
+	}{
+		{"127.0.0.1:8000", "https://py.example.org", http.StatusNoContent},
+		{"127.0.0.1:8000", "https://PY.example.org:443", http.StatusNoContent},
+		{"py.example.org.", "https://py.example.org", http.StatusNoContent},
+		{"PY.EXAMPLE.ORG:8443", "https://py.example.org:8443", http.StatusNoContent},
+		{"py.example.org.:8443", "http://py.example.org:8443", http.StatusNoContent},
+		{"localhost:8000", "http://localhost:3000", http.StatusNoContent},
+		{"127.0.0.1:8000", "http://localhost.:3000", http.StatusNoContent},
+		{"127.0.0.1:8000", "http://py.example.org", http.StatusForbidden},
+		{"127.0.0.1:8000", "https://py.example.org:8443", http.StatusForbidden},
+		{"py.example.org", "https://py.example.org.evil.example", http.StatusForbidden},
+		{"py.example.org", "http://localhost:3000", http.StatusForbidden},
+		{"10.0.0.9:8000", "http://127.0.0.1:8000", http.StatusForbidden},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodOptions, "/mcp", http.NoBody)
+		r.Host = test.host
+		r.Header.Set("Origin", test.origin)
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		if w.Code != test.status {
+			t.Errorf("Origin %s at Host %s: status %d, want %d", test.origin, test.host, w.Code, test.status)
+		}
+	}
+}
+
+// TestPagesByHost: pages beside the endpoint are served under its Hosts only, to every Origin.
+func TestPagesByHost(t *testing.T) {
+	s := newServer(t, mcpserver.Options{Chat: &fakeChat{}, AllowedHosts: []string{"py.example.org"}})
+	page := func(text string) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(text)) })
+	}
+	pages := s.Pages(page("local"), page("public"))
+	for host, want := range map[string]string{
+		"localhost:8000": "local", "[::1]:8000": "local", "py.example.org": "public", "evil.example": "not served here", "": "not served here",
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/mcp/server-card", http.NoBody)
+		r.Host = host
+		r.Header.Set("Origin", "https://anywhere.example")
+		w := httptest.NewRecorder()
+		pages.ServeHTTP(w, r)
+		if refused := w.Code == http.StatusForbidden; !strings.Contains(w.Body.String(), want) || refused != (want == "not served here") {
+			t.Errorf("Host %q: %d %s; want %q", host, w.Code, w.Body, want)
+		}
+	}
+}

@@ -1,15 +1,15 @@
 package mcpserver
 
 import (
-	"bytes"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"runpython/internal/excerpt"
 )
 
 // From modernEra on, headers repeat what the body says, so that proxies can decide by
@@ -23,20 +23,12 @@ func headerMismatch(format string, a ...any) *jsonrpc.Error {
 // versionMismatch returns the error for a message that says in its body that it stands
 // alone, while its header says something else or nothing.
 func versionMismatch(h http.Header, m envelope) *jsonrpc.Error {
-	if modern(h.Get(versionHeader)) || m.method == "initialize" || !bytes.Contains(m.raw, []byte(mcp.MetaKeyProtocolVersion)) {
+	var version string
+	if modern(h.Get(versionHeader)) || m.method == "initialize" ||
+		!readMember(m, &version, "params", "_meta", mcp.MetaKeyProtocolVersion) || !modern(version) {
 		return nil
 	}
-	var body struct {
-		Params struct {
-			Meta map[string]any `json:"_meta"`
-		} `json:"params"`
-	}
-	if json.Unmarshal(m.raw, &body) == nil { // another shape is refused elsewhere
-		if version, _ := body.Params.Meta[mcp.MetaKeyProtocolVersion].(string); modern(version) {
-			return headerMismatch("%s must be %q, as in _meta", versionHeader, excerpt(version))
-		}
-	}
-	return nil
+	return headerMismatch("%s must be %q, as in _meta", versionHeader, excerpt.Begin(version, maxExcerpt))
 }
 
 // How a value that is not plain ASCII is spelled in a header.

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"sync"
@@ -21,7 +22,7 @@ const (
 
 	maxNoteBytes     = 4 << 10   // of output in one notification
 	maxProgressBytes = 256 << 10 // of output in all notifications of a call
-	maxNotes         = 2000      // notifications of a call
+	maxNotes         = 2000      // notifications of a call; after them only how long it has taken, each progressPulse
 	maxNoteLine      = 256       // of a line of output in the message of a task
 )
 
@@ -164,18 +165,44 @@ func (p *progress) stop() {
 	p.sending.Wait()
 }
 
-// progressNote says in a line what a turn does: its last line of output, or its step.
-func progressNote(p chat.Progress) string {
-	for _, output := range []string{p.Stderr, p.Stdout} {
-		output = strings.TrimSpace(output)
-		line := output[strings.LastIndexByte(output, '\n')+1:]
-		if line == "" {
-			continue
-		}
-		if len(line) > maxNoteLine {
-			line = strings.ToValidUTF8(line[:maxNoteLine], "") + "…"
-		}
-		return visible(line)
+// A noter says in a line what a turn does. Output comes in pieces; a line counts when it
+// is complete. It is used by one goroutine at a time.
+type noter struct{ stdout, stderr lastLine }
+
+// note returns the last line that a report completes, or its step; "" if there is nothing
+// new to say.
+func (n *noter) note(p chat.Progress) string {
+	if p.Stdout == "" && p.Stderr == "" {
+		return p.Step
 	}
-	return p.Step
+	printed := n.stdout.add(p.Stdout)
+	line := cmp.Or(n.stderr.add(p.Stderr), printed)
+	if len(line) > maxNoteLine {
+		line = strings.ToValidUTF8(line[:maxNoteLine], "") + "…"
+	}
+	return visible(line)
+}
+
+// A lastLine puts lines together: it holds the beginning of the one that is not complete.
+type lastLine struct{ begun string }
+
+// add returns the last line with text in it that a piece completes, or "".
+func (l *lastLine) add(piece string) (line string) {
+	for {
+		end := strings.IndexAny(piece, "\r\n")
+		part := piece
+		if end >= 0 {
+			part = piece[:end]
+		}
+		if room := maxNoteLine + 1 - len(l.begun); room > 0 { // one more than is shown
+			l.begun += part[:min(room, len(part))]
+		}
+		if end < 0 {
+			return line
+		}
+		if text := strings.TrimSpace(l.begun); text != "" {
+			line = text
+		}
+		l.begun, piece = "", piece[end+1:]
+	}
 }

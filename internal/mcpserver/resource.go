@@ -2,7 +2,6 @@ package mcpserver
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/url"
@@ -55,12 +54,17 @@ func resourceTemplates() []*mcp.ResourceTemplate {
 var describeParts = fmt.Sprintf("offset and length, in bytes, ask for a part, and one answer has at most %d", maxResourceBytes)
 
 // listResources lists the files of the caller's chats, those that were saved last
-// first. They change with every turn, so the list is never fresh for long, and it
-// is nobody else's.
-func (s *Server) listResources(ctx context.Context, req *mcp.ListResourcesRequest) (*mcp.ListResourcesResult, error) {
+// first, unless others count as the same caller (Options.Shared). They change with every
+// turn, so the list is never fresh for long, and it is nobody else's.
+func (s *Server) listResources(ctx context.Context, req *mcp.ListResourcesRequest) (mcp.Result, error) {
 	cursor := ""
 	if req.Params != nil {
 		cursor = req.Params.Cursor
+	}
+	if s.shared {
+		res := &mcp.ListResourcesResult{Resources: []*mcp.Resource{}}
+		res.CacheScope = "private"
+		return listAnswer{res}, nil
 	}
 	files, more, err := s.chat.ListFiles(ctx, ownerOf(req), cursor, maxPageFiles)
 	if err != nil {
@@ -86,7 +90,7 @@ func (s *Server) listResources(ctx context.Context, req *mcp.ListResourcesReques
 	if !more {
 		res.NextCursor = ""
 	}
-	return res, nil
+	return listAnswer{res}, nil
 }
 
 // readResource returns a file of a chat, or the part of it that is asked for. One
@@ -96,23 +100,11 @@ func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest)
 	if err != nil {
 		return nil, err
 	}
+	answer := readAnswer{ReadResourceResult: res}
 	if modern(req.ProtocolVersion()) {
-		return completeRead{res}, nil
+		answer.resultType = resultComplete
 	}
-	return res, nil
-}
-
-// A completeRead is the answer to resources/read from modernEra on, which must say
-// that it is complete. Of the results of the SDK this one cannot be told to.
-type completeRead struct{ *mcp.ReadResourceResult }
-
-// MarshalJSON implements [json.Marshaler].
-func (r completeRead) MarshalJSON() ([]byte, error) {
-	data, err := json.Marshal(r.ReadResourceResult)
-	if err != nil {
-		return nil, fmt.Errorf("encode a resource: %w", err)
-	}
-	return append([]byte(`{"resultType":"complete",`), data[1:]...), nil
+	return answer, nil
 }
 
 // resource is readResource in the words of the SDK.
@@ -227,11 +219,10 @@ func (s *Server) failedResource(ctx context.Context, attempted string, err error
 }
 
 // resourceContents gives text as text, unless JSON would make it too long, and
-// everything else in base64. An empty file is an empty blob, since the SDK leaves
-// an empty text out.
+// everything else in base64.
 func resourceContents(uri, mimeType string, data []byte) *mcp.ResourceContents {
 	c := &mcp.ResourceContents{URI: uri, MIMEType: mimeType}
-	if len(data) > 0 && textual(mimeType) && utf8.Valid(data) && encodedLen(string(data)) < maxAnswerBytes-envelopeShare-maxURIBytes {
+	if textual(mimeType) && utf8.Valid(data) && encodedLen(string(data)) < maxAnswerBytes-envelopeShare-maxURIBytes {
 		c.Text = string(data)
 		return c
 	}

@@ -21,6 +21,34 @@ func listedFile(i int, name string) chat.ListedFile {
 	}
 }
 
+// TestNothingListedForStrangers: where nobody can tell people apart, files are found by their URI only.
+func TestNothingListedForStrangers(t *testing.T) {
+	fake := &fakeChat{files: []chat.ListedFile{listedFile(1, "report.csv")}}
+	for shared, want := range map[bool]int{false: 1, true: 0} {
+		h := newServer(t, mcpserver.Options{Chat: fake, Shared: shared}).Handler()
+		got := string(post(t, h, "resources/list", ""))
+		if strings.Count(got, "report.csv") != 2*want || !strings.Contains(got, `"resources":[`) || !strings.Contains(got, `"cacheScope":"private"`) {
+			t.Errorf("shared %v: %s", shared, got)
+		}
+		if got := string(request(t, h, "resources/read", fake.files[0].URI, fmt.Sprintf(`"_meta":{%s},"uri":%q`, aloneMeta, fake.files[0].URI))); !strings.Contains(got, "a,b") {
+			t.Errorf("shared %v: reading it got %s", shared, got)
+		}
+	}
+}
+
+// TestEmptyFile: an empty file of text is listed with its size and read as text.
+func TestEmptyFile(t *testing.T) {
+	empty := listedFile(0, "empty.txt")
+	h := newServer(t, mcpserver.Options{Chat: &fakeChat{files: []chat.ListedFile{empty, listedFile(1, "report.csv")}}}).Handler()
+	if got := string(post(t, h, "resources/list", "")); strings.Count(got, `"size":0`) != 1 || strings.Count(got, `"size":1`) != 1 || !strings.Contains(got, `"resultType":"complete"`) {
+		t.Errorf("the list %s has no size of 0, or another one twice", got)
+	}
+	got := string(request(t, h, "resources/read", empty.URI, fmt.Sprintf(`"_meta":{%s},"uri":%q`, aloneMeta, empty.URI)))
+	if !strings.Contains(got, `"text":""`) || strings.Contains(got, "blob") {
+		t.Errorf("reading an empty text got %s", got)
+	}
+}
+
 // TestResourceList goes through all pages with the client of the SDK.
 func TestResourceList(t *testing.T) {
 	for _, version := range eras {

@@ -138,6 +138,12 @@ type runMeta struct {
 	DurationMS int64  `json:"durationMs"`
 }
 
+type packageMeta struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Was     string `json:"was,omitempty"` // the version before
+}
+
 type fileMeta struct {
 	Path     string `json:"path"`
 	URI      string `json:"uri,omitempty"`
@@ -152,6 +158,9 @@ func replyMeta(r *chat.Reply) mcp.Meta {
 	meta := mcp.Meta{"runpython/isolation": isolation}
 	if r.ChatID != "" {
 		meta["runpython/chatId"] = r.ChatID
+	}
+	if packages := packagesMeta(r.Packages); len(packages) > 0 {
+		meta["runpython/packages"] = packages
 	}
 	if runs := runsMeta(r.Runs); len(runs) > 0 {
 		meta["runpython/runs"] = runs
@@ -187,10 +196,28 @@ func runsMeta(runs []chat.Run) []runMeta {
 	return described
 }
 
-// filesMeta describes the first files, in half of the room of _meta.
+// packagesShare is the part of the room of _meta for packages.
+const packagesShare = maxMetaBytes / 8
+
+// packagesMeta describes the first packages that were installed.
+func packagesMeta(packages []chat.Package) []packageMeta {
+	var described []packageMeta
+	room := packagesShare
+	for _, p := range packages {
+		d := packageMeta{Name: visible(p.Name), Version: visible(p.Version), Was: visible(p.Was)}
+		const members = 48
+		if room -= members + encodedLen(d.Name) + encodedLen(d.Version) + encodedLen(d.Was); room < 0 {
+			break
+		}
+		described = append(described, d)
+	}
+	return described
+}
+
+// filesMeta describes the first files, in what runs and packages leave of the room of _meta.
 func filesMeta(files []chat.File) []fileMeta {
 	var described []fileMeta
-	room := maxMetaBytes / 2
+	room := maxMetaBytes/2 - packagesShare
 	for _, f := range files {
 		d := fileMeta{
 			Path: visible(f.Path), URI: f.URI, MIMEType: f.MIMEType, Size: f.Size,

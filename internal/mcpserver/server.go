@@ -46,7 +46,8 @@ import (
 type Chatter interface {
 	// Turn runs one turn. Code that fails, a limit and an unknown chat are replies
 	// with IsError; an error is a malformed request (fault.Invalid), a bound
-	// (fault.Busy), the end of ctx, or internal. It returns soon after ctx ends.
+	// (fault.Busy), the end of ctx, or internal. It logs the cause of an error, which
+	// goes no further. It returns soon after ctx ends.
 	Turn(ctx context.Context, r chat.Request) (*chat.Reply, error)
 	// OpenFile returns the content that a file's URI names, which the caller
 	// closes. An unknown URI and one of another owner are the same fault.NotFound.
@@ -65,6 +66,7 @@ type Options struct {
 
 	NeedsCode bool          // no model is configured: the tool asks its caller for Python
 	OpenWorld bool          // the network policy lets code out of the sandbox
+	Packages  bool          // packages that code imports are installed
 	KeepFor   time.Duration // how long an idle chat is kept; 0 means until the server stops
 
 	// AllowedHosts are the names that a Host header may have, without port,
@@ -77,6 +79,10 @@ type Options struct {
 	// MaxSessions bounds the live sessions of the older protocol era; 0 means
 	// DefaultMaxSessions.
 	MaxSessions int
+
+	// Shared says that people who do not know each other call, and that nobody can tell
+	// them apart: then nothing is listed, and files are found only by who knows their URI.
+	Shared bool
 
 	Log *slog.Logger // nil means no log
 }
@@ -92,6 +98,7 @@ type Server struct {
 	dialogs  dialogTable
 	pictures chan struct{} // a token for each picture that is being decoded
 	endpoint *Endpoint
+	shared   bool
 	flights  *flightCount // of the endpoint: what it takes, and what outlives it
 }
 
@@ -106,6 +113,7 @@ func New(o Options) *Server {
 	s := &Server{
 		chat:     o.Chat,
 		log:      o.Log,
+		shared:   o.Shared,
 		pictures: make(chan struct{}, maxDecoding),
 		tasks:    NewTasks(TasksOptions{Owner: ownerOf, After: taskAfter, Log: o.Log}),
 	}
@@ -146,29 +154,38 @@ func New(o Options) *Server {
 // call lasts as long as its run, and each write has its own deadline here.
 func (s *Server) Handler() http.Handler { return s.endpoint }
 
+// Pages serves pages beside /mcp under the Hosts that /mcp is served under, and to pages of any
+// Origin: local to whoever came by a name or address of loopback, public to others.
+func (s *Server) Pages(local, public http.Handler) http.Handler {
+	return s.endpoint.guard.byHost(local, public)
+}
+
 // stopGrace is how long calls that were told to end may take for it.
 const stopGrace = 5 * time.Second
 
 // Shutdown refuses new calls, waits for those in flight until ctx ends, then
-// cancels them, and closes every session and with it every open stream. Call it
-// beside http.Server.Shutdown, which waits for streams that only this ends.
+// cancels them, and closes every session and with it every open stream. What those calls need
+// is taken meanwhile (answers of people, cancellations, requests for tasks), so call it
+// before http.Server.Shutdown, which also waits for streams that only this ends.
 //
 // When it returns nil, no goroutine of the Server is left. An error means that a
 // call did not end within a few seconds of being cancelled.
 func (s *Server) Shutdown(ctx context.Context) error {
 	var err error
 	s.flights.close()
-	s.dialogs.close()
-	if s.flights.wait(ctx) != nil {
-		s.calls.cancelAll(errStopping)
-		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
-		defer cancel()
-		if s.flights.wait(grace) != nil {
-			// Closing the sessions of such calls would wait for them.
-			return errors.New("end the calls in flight: some did not return when they were cancelled")
-		}
+	s.tasks.stopping()
+	if s.flights.wait(ctx) == nil {
+		s.tasks.linger(ctx)
 	}
-	s.tasks.Close()
+	s.flights.seal()
+	s.dialogs.close()
+	s.calls.cancelAll(errStopping)
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
+	defer cancel()
+	if s.flights.wait(grace) != nil || s.tasks.Close(grace) != nil {
+		// Closing the sessions of such calls would wait for them.
+		return errors.New("end the calls in flight: some did not return when they were cancelled")
+	}
 	for session := range s.mcp.Sessions() {
 		err = errors.Join(err, session.Close())
 	}

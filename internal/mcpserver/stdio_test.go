@@ -168,8 +168,8 @@ func TestStdioSurvives(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":{},"method":"ping"}`, `"code":-32600`},
 		{strings.Repeat("x", 5<<20), "longer than 4 MiB"},
 		{`{"jsonrpc":"2.0","id":3,"method":"tools/run"}`, `"id":3,"error":{"code":-32601`},
-		{`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":[]}}`, `"id":4,"error":{"code":-32602,"message":"invalid params: they do not`},
-		{`{"jsonrpc":"2.0","id":5,"method":"tools/call"}`, `"id":5,"error":{"code":-32600`},
+		{`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":[]}}`, `"id":4,"error":{"code":-32602,"message":"name must be a string, not an array`},
+		{`{"jsonrpc":"2.0","id":5,"method":"tools/call"}`, `"id":5,"error":{"code":-32602,"message":"params are missing`},
 		{initialize, `"id":0,"error":{"code":-32600,"message":"duplicate`},
 		{`[]`, `"code":-32600`},
 		{`[{"jsonrpc":"2.0","method":"notifications/elsewhere"},{"jsonrpc":"2.0","id":6,"method":"ping"}]`, `"id":6,"result":{}`},
@@ -217,8 +217,8 @@ func TestStdioNothingButMessages(t *testing.T) {
 				t.Errorf("line %q", line)
 			}
 		}
-		if !strings.Contains(log.String(), "guest: broken") || !strings.Contains(log.String(), "another one") {
-			t.Errorf("the log lacks a cause: %s", log.String())
+		if !strings.Contains(log.String(), "another one") || strings.Contains(log.String(), "guest: broken") {
+			t.Errorf("want the panic logged, and the cause of a turn left to the Chatter: %s", log.String())
 		}
 	})
 }

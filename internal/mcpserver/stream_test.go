@@ -112,6 +112,40 @@ func TestStreamOfSession(t *testing.T) {
 	})
 }
 
+// A session has one stream; who opens another is told so in our words.
+func TestSecondStream(t *testing.T) {
+	s := newServer(t, mcpserver.Options{Chat: &fakeChat{}})
+	c := attach(s.Handler(), legacy)
+	ctx, hangUp := context.WithCancel(t.Context())
+	first := newClient()
+	closed := make(chan struct{})
+	opened := &announcing{client: first, written: make(chan struct{})}
+	go func() {
+		defer close(closed)
+		s.Handler().ServeHTTP(opened, c.request(ctx, http.MethodGet, ""))
+	}()
+	<-opened.written
+	second := newClient()
+	s.Handler().ServeHTTP(second, c.request(t.Context(), http.MethodGet, ""))
+	if got := second.body.String(); second.status != http.StatusConflict || !strings.Contains(got, "has an open stream already") || strings.Contains(got, "ID") {
+		t.Errorf("a second stream got %d %s", second.status, got)
+	}
+	hangUp()
+	<-closed
+}
+
+// announcing is a client that says when something has been written to it.
+type announcing struct {
+	*client
+	once    sync.Once
+	written chan struct{}
+}
+
+func (a *announcing) Write(p []byte) (int, error) {
+	defer a.once.Do(func() { close(a.written) })
+	return a.client.Write(p)
+}
+
 // TestLateError: the newer era gives some errors a status of their own, which is
 // too late for an answer that has begun.
 func TestLateError(t *testing.T) {

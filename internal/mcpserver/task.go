@@ -21,7 +21,12 @@ const (
 	// pollEvery is how often clients are asked to look at a task.
 	pollEvery = time.Second
 
-	// answerWithin is how long the questions of a task wait for answers.
+	// fetchWithin is how long a server that stops keeps the last outcomes for clients that
+	// look at their tasks as often as they are asked to.
+	fetchWithin = 3 * pollEvery
+
+	// answerWithin is how long the questions of a task wait for answers, unless its tool
+	// has said less, see [Tasks.waitUntil].
 	answerWithin = 10 * time.Minute
 )
 
@@ -47,8 +52,10 @@ type Tasks struct {
 	store task.Store
 	works flightCount // goroutines of runs
 
-	mu   sync.Mutex
-	runs map[*mcp.CallToolRequest]*taskRun
+	mu       sync.Mutex
+	runs     map[*mcp.CallToolRequest]*taskRun
+	leaving  map[string]struct{} // tasks that have ended since the server stops and were not fetched; nil before
+	outcomes flightCount         // what is in leaving
 }
 
 // NewTasks returns a Tasks that adds nothing to any server until Attach.
@@ -80,11 +87,59 @@ func (t *Tasks) Attach(server *mcp.Server) {
 	server.AddReceivingMiddleware(t.receive)
 }
 
-// Close cancels the runs that go on, waits for them, and drops all outcomes.
-func (t *Tasks) Close() {
+// Close cancels the runs that go on, drops all outcomes, and waits for the runs until ctx
+// ends. Its error says that some go on.
+func (t *Tasks) Close(ctx context.Context) error {
 	t.works.close()
 	t.store.Close()
-	<-t.works.quiet()
+	if t.works.wait(ctx) != nil {
+		return errors.New("end the tasks: some did not return when they were cancelled")
+	}
+	return nil
+}
+
+// stopping makes outcomes from now on be waited for by linger.
+func (t *Tasks) stopping() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.leaving == nil {
+		t.leaving = make(map[string]struct{})
+	}
+}
+
+// linger waits for the runs, and then a while for clients to fetch the outcomes of tasks that have
+// ended since stopping; no longer than until ctx ends.
+func (t *Tasks) linger(ctx context.Context) {
+	if t.works.wait(ctx) != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, fetchWithin)
+	defer cancel()
+	_ = t.outcomes.wait(ctx) // a client that does not come has had its chance
+}
+
+// ended notes that a run has an outcome, which its client has yet to fetch if it is a task
+// that was not cancelled.
+func (t *Tasks) ended(run *taskRun) {
+	run.mu.Lock()
+	shown := run.handle
+	run.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if shown != nil && t.leaving != nil && run.task.State().Status != task.Cancelled {
+		t.leaving[shown.ID] = struct{}{}
+		t.outcomes.join()
+	}
+}
+
+// fetched notes that a client knows what has become of a task.
+func (t *Tasks) fetched(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, ok := t.leaving[id]; ok {
+		delete(t.leaving, id)
+		t.outcomes.end()
+	}
 }
 
 func (t *Tasks) receive(next mcp.MethodHandler) mcp.MethodHandler {
@@ -119,7 +174,11 @@ func (t *Tasks) serve(method string, r *mcp.ServerRequest[*taskParams]) (mcp.Res
 	}
 	switch method {
 	case methodGetTask:
-		return taskDetails(found.State()), nil
+		state := found.State()
+		if state.Status != task.Working && state.Status != task.InputRequired {
+			t.fetched(state.ID)
+		}
+		return taskDetails(state), nil
 	case methodUpdateTask:
 		if err := checkAnswers(found.State(), r.Params.InputResponses); err != nil {
 			return nil, err
@@ -164,6 +223,24 @@ func (t *Tasks) notRun(req *mcp.CallToolRequest) {
 	if run := t.of(req); run != nil {
 		run.task.ForgetKey()
 	}
+}
+
+// waitUntil says how long the question that a call is answered with may wait for its
+// answer, if the call is a task: later the tool takes none.
+func (t *Tasks) waitUntil(req *mcp.CallToolRequest, end time.Time) {
+	if run := t.of(req); run != nil {
+		run.answerBy = end
+	}
+}
+
+// abandoner returns what makes a question that a call was answered with one that the
+// same call, sent again with its key, is not answered with any more, nor run again for.
+func (t *Tasks) abandoner(req *mcp.CallToolRequest) func() {
+	run := t.of(req)
+	if run == nil {
+		return func() {}
+	}
+	return run.task.Drop
 }
 
 // of returns the run that a request belongs to, or nil if it is a plain call.
@@ -212,14 +289,17 @@ func (t *Tasks) call(ctx context.Context, r *mcp.CallToolRequest, next mcp.Metho
 		cancel()
 		return t.unkept(ctx, r, next, keyed, err)
 	}
-	run := &taskRun{task: kept, keyed: keyed, declared: declared, began: began, detached: make(chan struct{})}
+	run := &taskRun{
+		task: kept, declared: declared, began: began, detached: make(chan struct{}),
+		outlives: keyed && cutOff(r),
+	}
 	if !began {
 		cancel()
 		return run.await(ctx, after)
 	}
 	if !t.works.begin() {
 		kept.Cancel("the server is stopping")
-		return nil, errCancelled()
+		return errorResult(shownClosing), nil
 	}
 	if after == 0 {
 		run.detach()
@@ -228,13 +308,27 @@ func (t *Tasks) call(ctx context.Context, r *mcp.CallToolRequest, next mcp.Metho
 		defer t.works.end()
 		defer cancel()
 		t.work(work, run, r, next)
+		t.ended(run)
 	}()
 	return run.await(ctx, after)
+}
+
+// shownClosing answers a call that comes too late.
+const shownClosing = "The server is stopping. Nothing was run; try again in a moment, in a new chat."
+
+// cutOff reports whether a request that ends early has lost its connection. In the era
+// without sessions HTTP has no other end. In the other one, where a client cancels by a
+// message, a request that has a key does not end with its connection, see
+// [Endpoint.abandon]; over pipes both ends mean that nobody wants the outcome.
+func cutOff(r *mcp.CallToolRequest) bool {
+	return modern(r.ProtocolVersion()) && r.GetExtra() != nil && r.GetExtra().Header != nil
 }
 
 // unkept answers a call that cannot have a task.
 func (t *Tasks) unkept(ctx context.Context, r *mcp.CallToolRequest, next mcp.MethodHandler, keyed bool, why error) (mcp.Result, error) {
 	switch {
+	case errors.Is(why, task.ErrClosed):
+		return errorResult(shownClosing), nil
 	case errors.Is(why, task.ErrOtherCall):
 		return nil, invalidParams("this idempotency key came with another call before; use a new one for each new call")
 	case keyed: // it could run twice

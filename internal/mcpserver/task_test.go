@@ -132,7 +132,7 @@ func TestTask(t *testing.T) {
 			t.Errorf("the handle came after %v, want 10s", d)
 		}
 		working := getTask(t, h, id)
-		if r := working.Result; r.Status != "working" || r.ResultType != "complete" || r.StatusMessage != "step ␛ 1" || *r.TTLMs != 3_600_000 || r.PollMs != 1000 || r.CreatedAt != "2000-01-01T00:00:09.000Z" {
+		if r := working.Result; r.Status != "working" || r.ResultType != "complete" || r.StatusMessage != "step ␛ 1" || *r.TTLMs != 3_610_000 || r.PollMs != 1000 || r.CreatedAt != "2000-01-01T00:00:09.000Z" {
 			t.Errorf("while it works: %+v", r)
 		}
 		pause(51 * time.Second)
@@ -159,6 +159,41 @@ func TestTask(t *testing.T) {
 		if got := len(fake.seen()); got != 4 {
 			t.Errorf("%d turns for 4 calls", got)
 		}
+	})
+}
+
+// TestTaskMessage: the message of a task is the last whole line, or the step.
+func TestTaskMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reports := make(chan chat.Progress)
+		h := newServer(t, mcpserver.Options{Chat: &fakeChat{turn: func(_ context.Context, r chat.Request) (*chat.Reply, error) {
+			for p := range reports {
+				r.Progress(p)
+			}
+			return &chat.Reply{Text: "done"}, nil
+		}}}).Handler()
+		id := startTask(t, h, takesTasks+`,"runpython/taskAfterMs":0`, "x")
+		for _, tt := range []struct {
+			report chat.Progress
+			want   string
+		}{
+			{chat.Progress{Step: "running"}, "running"},
+			{chat.Progress{Step: "output", Stdout: "ep"}, "running"},
+			{chat.Progress{Step: "output", Stderr: "\n \n"}, "running"},
+			{chat.Progress{Step: "output", Stdout: "och 1\nep"}, "epoch 1"},
+			{chat.Progress{Step: "output", Stdout: "och 2\n\n"}, "epoch 2"},
+			{chat.Progress{Step: "output", Stderr: "10%\r20%\r30"}, "20%"},
+			{chat.Progress{Step: "output", Stdout: strings.Repeat("x", 200)}, "20%"},
+			{chat.Progress{Step: "output", Stdout: strings.Repeat("x", 200) + "\n"}, strings.Repeat("x", 256) + "…"},
+			{chat.Progress{Step: "saving"}, "saving"},
+		} {
+			reports <- tt.report
+			synctest.Wait()
+			if got := getTask(t, h, id).Result.StatusMessage; got != tt.want {
+				t.Errorf("after %+v the task says %q, want %q", tt.report, got, tt.want)
+			}
+		}
+		close(reports)
 	})
 }
 
@@ -267,11 +302,13 @@ func TestTaskRefused(t *testing.T) {
 		{"undeclared get", "tasks/get", plain, `"taskId":"x"`, -32021},
 		{"undeclared update", "tasks/update", plain, `"taskId":"x","inputResponses":{}`, -32021},
 		{"undeclared cancel", "tasks/cancel", plain, `"taskId":"x"`, -32021},
+		{"not declared by false", "tasks/get", strings.Replace(takesTasks, "tasks\":{}", "tasks\":false", 1), `"taskId":"x"`, -32021},
 		{"unknown get", "tasks/get", takesTasks, `"taskId":"x"`, -32602},
 		{"unknown update", "tasks/update", takesTasks, `"taskId":"x","inputResponses":{}`, -32602},
 		{"unknown cancel", "tasks/cancel", takesTasks, `"taskId":"x"`, -32602},
 		{"no id", "tasks/get", takesTasks, `"x":1`, -32602},
 		{"responses of another kind", "tasks/update", takesTasks, `"taskId":"x","inputResponses":[]`, -32602},
+		{"state of another kind", "tools/call", takesTasks, `"name":"chat","arguments":{},"requestState":5`, -32602},
 		{"undeclared listen", "subscriptions/listen", plain, `"notifications":{"taskIds":["x"]}`, -32021},
 		{"removed result", "tasks/result", takesTasks, `"taskId":"x"`, -32601},
 		{"removed list", "tasks/list", takesTasks, `"x":1`, -32601},
@@ -436,14 +473,23 @@ func TestIdempotencyKey(t *testing.T) {
 				if got := call(t.Context(), 5, "k", `{"message":"6s"}`); !strings.Contains(got, `"code":-32602`) {
 					t.Errorf("another call with the key got %s", got)
 				}
+				// There is more than one way to leave the chat out.
+				for id, arguments := range []string{`{"message":"1s"}`, `{"message":"1s","chat_id":null}`, `{"chat_id":"","message":"1s"}`} {
+					if got := call(t.Context(), 20+id, "c", arguments); !strings.Contains(got, "after 1s") {
+						t.Errorf("the call with %s got %s", arguments, got)
+					}
+				}
+				if got := len(fake.seen()); got != 2 {
+					t.Errorf("%d turns for two keys, want 2", got)
+				}
 				// What was refused did not run, so it may be sent again.
 				for id := range 2 {
 					if got := call(t.Context(), 6+id, "b", `{"message":"busy"}`); !strings.Contains(got, "busy") {
 						t.Errorf("a refused call got %s", got)
 					}
 				}
-				if got := len(fake.seen()); got != 3 {
-					t.Errorf("%d turns, want 3: two were refused", got)
+				if got := len(fake.seen()); got != 4 {
+					t.Errorf("%d turns, want 4: two were refused", got)
 				}
 			})
 		})
@@ -454,21 +500,26 @@ func TestIdempotencyKey(t *testing.T) {
 var asksToo = strings.Replace(takesTasks, `{"extensions"`, `{"elicitation":{},"extensions"`, 1)
 
 // askingChat asks for a name twice, each time after the time that a message says, and then
-// greets.
+// greets. Like the real one it closes its questions after 10 minutes, all together.
 func askingChat() *fakeChat {
 	return &fakeChat{turn: func(ctx context.Context, r chat.Request) (*chat.Reply, error) {
 		d, err := time.ParseDuration(r.Message)
 		if err != nil {
 			return nil, err
 		}
-		said := "nobody"
+		said, left := "nobody", 10*time.Minute
 		for range 2 {
 			select {
 			case <-time.After(d):
 			case <-ctx.Done():
 				return nil, ctx.Err()
 			}
-			if a := r.Ask(ctx, chat.Question{Prompt: "Name? "}); a.Outcome == chat.Typed {
+			open, end := context.WithTimeout(ctx, left)
+			asked := time.Now()
+			a := r.Ask(open, chat.Question{Prompt: "Name? "})
+			end()
+			left -= time.Since(asked)
+			if a.Outcome == chat.Typed {
 				said += " " + a.Text
 			}
 		}
@@ -599,7 +650,11 @@ func TestTasksOfOwners(t *testing.T) {
 		Capabilities: &mcp.ServerCapabilities{Extensions: map[string]any{extension: map[string]any{}}},
 	})
 	tasks := mcpserver.NewTasks(mcpserver.TasksOptions{Owner: func(r mcp.Request) string { return r.GetExtra().Header.Get("Authorization") }})
-	t.Cleanup(tasks.Close)
+	t.Cleanup(func() {
+		if err := tasks.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
 	var runs atomic.Int64
 	server.AddTool(&mcp.Tool{Name: "job", InputSchema: json.RawMessage(`{"type":"object"}`)},
 		func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -686,8 +741,10 @@ func TestTaskShutdown(t *testing.T) {
 			t.Errorf("a task that asks: %+v", got)
 		}
 		began := time.Now()
-		if err := s.Shutdown(t.Context()); err != nil || time.Since(began) > 0 {
-			t.Errorf("Shutdown() while a task asks = %v after %v, want nil at once", err, time.Since(began))
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		if err := s.Shutdown(ctx); err != nil || time.Since(began) != 10*time.Second {
+			t.Errorf("Shutdown() while a task asks = %v after %v, want nil when its context ends", err, time.Since(began))
 		}
 	})
 }

@@ -18,7 +18,7 @@ import (
 // that waits for its outcome.
 type taskRun struct {
 	task     *task.Task
-	keyed    bool // it belongs to its key: the end of its request does not end it
+	outlives bool // the end of its request does not end it: a copy with its key may come
 	declared bool // its client takes tasks
 	began    bool // it runs; not a copy
 
@@ -28,8 +28,9 @@ type taskRun struct {
 	attached []func()      // to be called before the client gets the handle
 
 	// What the tool has returned, set before task.Done is closed.
-	result mcp.Result
-	err    error
+	result   mcp.Result
+	err      error
+	answerBy time.Time // until when its question waits; zero if it does not say
 }
 
 // detach makes a run that has not ended a task. It does nothing if it is one already.
@@ -64,7 +65,7 @@ func (r *taskRun) whenDetached(stop func()) {
 
 // await returns the answer to the request: the outcome, or a handle when the run takes
 // longer than after (less than 0: never) or has been detached. A request that ends before
-// takes its run with it, unless that belongs to a key.
+// takes its run with it, unless that outlives it.
 func (r *taskRun) await(ctx context.Context, after time.Duration) (mcp.Result, error) {
 	var passed <-chan time.Time
 	if after >= 0 {
@@ -86,13 +87,17 @@ func (r *taskRun) await(ctx context.Context, after time.Duration) (mcp.Result, e
 				return r.outcome()
 			}
 		case <-ctx.Done():
-			if !r.keyed {
-				r.task.Cancel("its client went away")
+			if !r.outlives {
+				r.task.Cancel("its client went away, or has cancelled it")
 			}
 			return nil, errCancelled()
 		}
 	}
 }
+
+// shownDropped answers a copy of a call whose outcome is gone.
+const shownDropped = "This call has run already, or was stopped since nobody answered its question; its outcome is no longer kept. " +
+	"Nothing was run now. To run it again, send it with a new idempotency key."
 
 // outcome returns what has become of a run that has ended.
 func (r *taskRun) outcome() (mcp.Result, error) {
@@ -102,6 +107,8 @@ func (r *taskRun) outcome() (mcp.Result, error) {
 		return errorResult("This call was cancelled. To run it again, send it with a new idempotency key."), nil
 	case r.began:
 		return r.result, r.err
+	case s.Dropped:
+		return errorResult(shownDropped), nil
 	case s.Status == task.Completed:
 		result := new(mcp.CallToolResult)
 		if err := json.Unmarshal(s.Result, result); err != nil {
@@ -127,21 +134,21 @@ func (t *Tasks) work(ctx context.Context, run *taskRun, req *mcp.CallToolRequest
 		result, err := t.once(ctx, run, req, next)
 		wanted := inputRequests(result)
 		if err != nil || len(wanted) == 0 {
-			t.finish(run, result, err)
+			t.finish(ctx, run, result, err)
 			return
 		}
 		run.result = result
 		encoded, err := json.Marshal(result)
 		switch {
 		case err != nil:
-			t.finish(run, nil, fmt.Errorf("encode a question: %w", err))
+			t.finish(ctx, run, nil, fmt.Errorf("encode a question: %w", err))
 			return
 		case ended, run.task.CompleteUnshown(encoded):
 			return
 		}
-		answers, err := ask(ctx, run.task, wanted)
+		answers, err := ask(ctx, run, wanted)
 		if err != nil {
-			t.finish(run, nil, err)
+			t.finish(ctx, run, nil, err)
 			return
 		}
 		params := *req.Params
@@ -152,13 +159,14 @@ func (t *Tasks) work(ctx context.Context, run *taskRun, req *mcp.CallToolRequest
 
 // once calls the tool.
 func (t *Tasks) once(ctx context.Context, run *taskRun, req *mcp.CallToolRequest, next mcp.MethodHandler) (result mcp.Result, err error) {
+	run.answerBy = time.Time{}
 	defer t.enter(req, run)()
 	defer recovered(ctx, t.log, methodCallTool, &result, &err)
 	return next(ctx, methodCallTool, req)
 }
 
 // finish ends the task of a run with what its tool has returned.
-func (t *Tasks) finish(run *taskRun, result mcp.Result, err error) {
+func (t *Tasks) finish(ctx context.Context, run *taskRun, result mcp.Result, err error) {
 	run.result, run.err = result, err
 	var encoded []byte
 	if err == nil {
@@ -170,7 +178,7 @@ func (t *Tasks) finish(run *taskRun, result mcp.Result, err error) {
 			run.task.Complete(encoded)
 			return
 		}
-		t.log.Error("keep the outcome of a call", "error", err)
+		t.log.ErrorContext(ctx, "keep the outcome of a call", "error", err)
 		run.err = err
 	}
 	shown := wireError(err)
@@ -198,7 +206,7 @@ func inputRequests(result mcp.Result) mcp.InputRequestMap {
 // ask puts the questions of a tool to the client of a task, and returns the answers. If
 // there will be none, since nobody answers for long or the task is cancelled, the tool is
 // told so, as if the person had refused, and can let go of what waits for them.
-func ask(ctx context.Context, t *task.Task, wanted mcp.InputRequestMap) (mcp.InputResponseMap, error) {
+func ask(ctx context.Context, run *taskRun, wanted mcp.InputRequestMap) (mcp.InputResponseMap, error) {
 	encoded, err := json.Marshal(wanted)
 	if err != nil {
 		return nil, fmt.Errorf("encode the questions of a task: %w", err)
@@ -207,9 +215,13 @@ func ask(ctx context.Context, t *task.Task, wanted mcp.InputRequestMap) (mcp.Inp
 	if err := json.Unmarshal(encoded, &questions); err != nil {
 		return nil, fmt.Errorf("encode the questions of a task: %w", err)
 	}
-	wait, cancel := context.WithTimeout(ctx, answerWithin)
+	end := run.answerBy
+	if end.IsZero() {
+		end = time.Now().Add(answerWithin)
+	}
+	wait, cancel := context.WithDeadline(ctx, end)
 	defer cancel()
-	answers, err := t.Ask(wait, questions)
+	answers, err := run.task.Ask(wait, questions)
 	if errors.Is(err, task.ErrTooMany) {
 		return nil, err
 	}

@@ -27,6 +27,7 @@ const (
 	methodCancelTask = "tasks/cancel"
 	methodCallTool   = "tools/call"
 	methodListen     = "subscriptions/listen"
+	methodCancelled  = "notifications/cancelled"
 )
 
 // What a caller may put into the _meta of tools/call, beside what the protocol gives it.
@@ -34,7 +35,7 @@ const (
 // when a call becomes a task.
 const (
 	// metaKey holds a string of at most maxKeyBytes. The same call with the same key, sent
-	// again within an hour, is not run again.
+	// again within an hour, is not run again, also when its outcome is no longer kept.
 	metaKey = "runpython/idempotencyKey"
 	// metaTaskAfter holds the milliseconds after which the call is to become a task; 0
 	// means at once.
@@ -103,8 +104,8 @@ func taskDetails(s task.State) *taskState {
 func declaresTasks(version string, meta map[string]any) bool {
 	capabilities, _ := meta[mcp.MetaKeyClientCapabilities].(map[string]any)
 	extensions, _ := capabilities["extensions"].(map[string]any)
-	declared, ok := extensions[TasksExtension]
-	return ok && declared != nil && modern(version)
+	_, declared := extensions[TasksExtension].(map[string]any) // its settings; false, say, is no declaration
+	return declared && modern(version)
 }
 
 // tasksRequired is the error for a client that would have to declare the extension.
@@ -145,13 +146,16 @@ func taskAfterOf(meta map[string]any, usual time.Duration) (time.Duration, *json
 }
 
 // callDigest is the same for calls that ask for the same: same tool, and arguments that
-// differ at most in spaces and in the order of members.
+// differ at most in spaces, in the order of members, and in how a chat_id is left out.
 func callDigest(p *mcp.CallToolParamsRaw) task.Digest {
 	var arguments any
 	d := json.NewDecoder(bytes.NewReader(p.Arguments))
 	d.UseNumber()
 	canonical := []byte(p.Arguments)
 	if d.Decode(&arguments) == nil {
+		if members, ok := arguments.(map[string]any); ok && (members["chat_id"] == nil || members["chat_id"] == "") {
+			delete(members, "chat_id")
+		}
 		if encoded, err := json.Marshal(arguments); err == nil {
 			canonical = encoded
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"runpython/internal/excerpt"
 )
 
 // visible returns s with the characters that a terminal or a text view would
@@ -70,16 +72,13 @@ func encodedRuneLen(r rune, size int) int {
 	return size
 }
 
-// leftOut is the room that cutMiddle keeps for its mark.
-const leftOut = 48
-
 // cutMiddle returns s, or its beginning and end with a mark between them, so
 // that it takes at most limit bytes inside a JSON string.
 func cutMiddle(s string, limit int) string {
 	if len(s)*6 <= limit || encodedLen(s) <= limit {
 		return s
 	}
-	limit = max(limit-leftOut, 0)
+	limit = max(limit-excerpt.MarkBytes, 0)
 	head, used := 0, 0
 	for head < len(s) {
 		r, size := utf8.DecodeRuneInString(s[head:])
@@ -97,5 +96,5 @@ func cutMiddle(s string, limit int) string {
 		}
 		tail -= size
 	}
-	return fmt.Sprintf("%s\n… %d bytes left out …\n%s", s[:head], tail-head, s[tail:])
+	return s[:head] + excerpt.Mark(int64(tail-head)) + s[tail:]
 }

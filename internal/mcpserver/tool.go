@@ -74,6 +74,9 @@ func instructions(o Options) string {
 	}
 	text += "Each reply ends with a chat_id: pass it to go on with the same variables and files, " +
 		"leave it out to start afresh. The value of the last expression is shown, open figures come back as images. "
+	if o.Packages {
+		text += "PyPI packages that code imports are installed by themselves, others by a line such as !pip install NAME. "
+	}
 	if !o.OpenWorld {
 		text += "Code has no network. "
 	}

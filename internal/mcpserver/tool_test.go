@@ -83,6 +83,19 @@ func TestToolSaysHowLongChatsLive(t *testing.T) {
 	}
 }
 
+// TestInstructionsTellOfPackages: a model learns how to get them only where there are some.
+func TestInstructionsTellOfPackages(t *testing.T) {
+	for _, packages := range []bool{false, true} {
+		var answer struct {
+			Result struct{ Instructions string } `json:"result"`
+		}
+		body := post(t, newServer(t, mcpserver.Options{Chat: &fakeChat{}, Packages: packages}).Handler(), "server/discover", "")
+		if err := json.Unmarshal(body, &answer); err != nil || strings.Contains(answer.Result.Instructions, "!pip install NAME") != packages {
+			t.Errorf("packages %v: instructions %q, %v", packages, answer.Result.Instructions, err)
+		}
+	}
+}
+
 // definition returns the tool as tools/list sends it.
 func definition(t *testing.T, o mcpserver.Options) json.RawMessage {
 	t.Helper()

@@ -35,7 +35,7 @@ func TestTraceInLog(t *testing.T) {
 				var log lockedBuffer
 				s := newServer(t, mcpserver.Options{Chat: &fakeChat{}, Log: tracedLog(&log)})
 				c := attach(s.Handler(), version)
-				message := callBody(version, "internal")
+				message := callBody(version, "panic")
 				if test.meta != "" {
 					message = strings.Replace(message, `"_meta":{`, `"_meta":{"traceparent":"`+test.meta+`","tracestate":"a=1",`, 1)
 				}
@@ -49,7 +49,7 @@ func TestTraceInLog(t *testing.T) {
 				if test.want != "" {
 					want = "trace_id=" + test.want + " span_id=00f067aa0ba902b7"
 				}
-				if !strings.Contains(line, "turn failed") || !strings.Contains(line, want) || want == "" && strings.Contains(line, "trace_") {
+				if !strings.Contains(line, "panic in an MCP request") || !strings.Contains(line, want) || want == "" && strings.Contains(line, "trace_") {
 					t.Errorf("the log says %q, want %q in it", line, want)
 				}
 			})
@@ -63,7 +63,7 @@ func TestTraceOfStdio(t *testing.T) {
 	s := newServer(t, mcpserver.Options{Chat: &fakeChat{}, Log: tracedLog(&log)})
 	var out bytes.Buffer
 	in := initialize + "\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" +
-		strings.Replace(callBody(legacy, "internal"), `"_meta":{`, `"_meta":{"traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00",`, 1) + "\n"
+		strings.Replace(callBody(legacy, "panic"), `"_meta":{`, `"_meta":{"traceparent":"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00",`, 1) + "\n"
 	if err := s.ServeStdio(t.Context(), strings.NewReader(in), &out); err != nil {
 		t.Fatal(err)
 	}

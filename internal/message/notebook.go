@@ -256,6 +256,9 @@ func isHarmlessMagic(name string) bool {
 // shellAdvice says what to write instead of !command.
 func shellAdvice(command string) string {
 	name, rest, _ := strings.Cut(command, " ")
+	if name == "cd" && strings.ContainsAny(rest, "&|;<>$`") { // more than a folder
+		name = ""
+	}
 	switch name {
 	case "cd":
 		return "use os.chdir(" + strconv.QuoteToASCII(clip(strings.TrimSpace(rest), 60)) + ")"

@@ -30,6 +30,8 @@ func TestInstallLines(t *testing.T) {
 		{line: "python3 -m pip install cowsay", want: []string{"cowsay"}},
 		{line: `!pip install "pandas >= 2, < 3" 'b[x, y]' # why`, want: []string{"pandas>=2,<3", "b[x,y]"}},
 		{line: "!pip install pandas>=2 numpy==1.* c~=1.0", want: []string{"pandas>=2", "numpy==1.*", "c~=1.0"}},
+		{line: `!pip install a; touch x && pip install y`, want: []string{"a"}, notes: []string{`"; touch x && pip install y" was left out of the packages`}},
+		{line: `!pip install a&&touch x`, want: []string{"a"}, notes: []string{`"&&touch x" was left out of the packages`}},
 		{line: `!pip install "a ; python_version < '4'"`, want: []string{"a; python_version < '4'"}},
 		{line: "!pip install a \\\n    b", want: []string{"a", "b"}},
 		{line: "!pip install a a A", want: []string{"a", "A"}},
@@ -136,6 +138,7 @@ func TestMagics(t *testing.T) {
 func TestRefusedMagics(t *testing.T) {
 	tests := []struct{ name, code, line, instead string }{
 		{"VAL-04 shell", "!ls -la\nf(1)\n", "!ls -la", `use subprocess.run("ls -la", shell=True)`},
+		{"VAL-04 cd and more", "!cd /tmp && ls\n", "!cd /tmp && ls", `use subprocess.run("cd /tmp && ls", shell=True)`},
 		{"VAL-04 cd", "!cd /tmp\n", "!cd /tmp", `use os.chdir("/tmp")`},
 		{"VAL-04 magic", "%who\n", "%who", "use dir() or globals()"},
 		{"VAL-04 unknown magic", "%frob\n", "%frob", "write the Python that it stands for"},

@@ -149,6 +149,10 @@ func splitWords(s string) []string {
 			quote, open = r, true
 		case r == '#' && !open || len(words) == maxWords:
 			return words
+		case strings.ContainsRune(";&|", r) && word.Len() > 0 && !isRedirection(word.String()): // "six; touch x": a shell's other command
+			words = append(words, word.String())
+			word.Reset()
+			word.WriteRune(r)
 		case !strings.ContainsRune(" \t\n\\", r):
 			word.WriteRune(r)
 			open = true

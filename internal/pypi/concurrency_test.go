@@ -212,8 +212,9 @@ func TestPKG25ManyAtOnce(t *testing.T) {
 		}
 	}
 	for p, n := range fetched {
-		// uv reads what needs what out of the wheel, once; we fetch it once, and once more if it was the one that was stopped.
-		if n > 6 {
+		// uv reads what needs what out of the wheel, in some pieces, and we fetch it; both once more if it was
+		// the one that was stopped. Were nothing shared, it would be twenty times as often.
+		if n > 12 {
 			t.Errorf("%s was fetched %d times", p, n)
 		}
 	}
@@ -277,7 +278,7 @@ func TestTimeLimit(t *testing.T) {
 	}
 	defer close(end)
 	b := open(t, func(c *pypi.Config) { c.IndexURL, c.Time = x.URL(), 1500*time.Millisecond })
-	if got := b.refused(t, "leaf"); !strings.Contains(got, "stopped after 1.5s") {
+	if got := b.refused(t, "leaf"); !strings.Contains(got, "stopped after 1.5 s") {
 		t.Errorf("message %q", got)
 	}
 	ctx, stop := context.WithCancel(t.Context())

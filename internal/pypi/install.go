@@ -1,7 +1,6 @@
 package pypi
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +19,6 @@ import (
 	"runpython/internal/pypi/policy"
 	"runpython/internal/pypi/requirement"
 	"runpython/internal/pypi/source"
-	"runpython/internal/pypi/uv"
 	"runpython/internal/pypi/wheel"
 )
 
@@ -114,7 +112,7 @@ func (in *Installer) told(ctx context.Context, err error) error {
 	}
 	switch {
 	case errors.Is(context.Cause(ctx), errTime):
-		return fault.New(fault.Unsupported, err, fmt.Sprintf("stopped after %v: that is the time limit of an install; try again, what was downloaded is kept", in.config.Time))
+		return fault.New(fault.Unsupported, err, fmt.Sprintf("stopped after %v s: that is the time limit of an install (--install-timeout); try again, what was downloaded is kept", in.config.Time.Seconds()))
 	case ctx.Err() != nil:
 		return fault.New(fault.Canceled, err, "the install was stopped")
 	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
@@ -189,123 +187,6 @@ func parseAll(list []string) ([]requirement.Requirement, error) {
 func (j *job) fits() bool {
 	t := j.request.Installed.Target
 	return t == target(j.in.config.PythonVersion) || t == "" && len(j.request.Installed.Packages) == 0
-}
-
-// resolve finds the wheels.
-func (j *job) resolve(ctx context.Context) error {
-	began := time.Now()
-	defer func() { j.report.Resolving = time.Since(began) }()
-	old := j.request.Installed
-	if len(j.asked) == 0 && j.fits() {
-		j.pins = old.pins()
-		return j.in.gate.Resolved(j.pins)
-	}
-	earlier, err := parseAll(old.Requirements)
-	if err != nil {
-		return err
-	}
-	j.wanted = merge(earlier, j.asked)
-	q := uv.Query{Requirements: ordered(slices.Clone(j.wanted)), Constraints: ordered(j.fixed), Before: j.in.before()}
-	found, err := uv.Resolution{}, error(nil)
-	if kept := j.keeping(q); len(kept.Constraints) > len(q.Constraints) {
-		// What is there stays as it is, if that is possible at all: it may be loaded.
-		found, err = j.ask(ctx, kept)
-	}
-	if len(found.Pins) == 0 || errors.Is(err, uv.ErrConflict) {
-		found, err = j.ask(ctx, q)
-	}
-	if err != nil {
-		return err
-	}
-	if found.Untimed {
-		j.in.saidUntimed.Do(func() {
-			found.Warnings = append(found.Warnings, "the package index gives no upload times, so the rule about young packages (--exclude-newer) is not applied to what comes from it")
-			j.in.config.Log.Warn("the package index gives no upload times: --exclude-newer is not applied to it")
-		})
-	}
-	j.report.Warnings = messages(j.report.Warnings, found.Warnings)
-	j.pins = found.Pins
-	return j.in.gate.Resolved(j.pins)
-}
-
-// merge adds what is asked for to what was asked for earlier. Of one name the new wish
-// counts: who asks for another version shall get it.
-func merge(earlier, asked []requirement.Requirement) []requirement.Requirement {
-	all := slices.Clone(earlier)
-	for _, r := range asked {
-		same := func(old requirement.Requirement) bool {
-			return old.Name == r.Name && old.Marker == "" && r.Marker == ""
-		}
-		if i := slices.IndexFunc(all, same); i >= 0 {
-			r.Extras = append(slices.Clone(r.Extras), all[i].Extras...)
-			slices.Sort(r.Extras)
-			r.Extras = slices.Compact(r.Extras)
-			if len(r.Clause) == 0 {
-				r.Clause = all[i].Clause
-			}
-			all = slices.Delete(all, i, i+1)
-		}
-		all = append(all, r)
-	}
-	return all
-}
-
-// texts returns requirements as a lock keeps them, each once.
-func texts(list []requirement.Requirement) []string {
-	var all []string
-	for _, r := range list {
-		if s := r.String(); !slices.Contains(all, s) {
-			all = append(all, s)
-		}
-	}
-	return all
-}
-
-// keeping returns q with the versions that are installed.
-func (j *job) keeping(q uv.Query) uv.Query {
-	if !j.fits() {
-		return q
-	}
-	q.Constraints = slices.Clone(q.Constraints)
-	for _, p := range j.request.Installed.Packages {
-		q.Constraints = append(q.Constraints, requirement.Requirement{Name: p.Name, Clause: []string{"==" + p.Version}})
-	}
-	q.Constraints = ordered(q.Constraints)
-	return q
-}
-
-// ordered returns requirements in one order, each once, so that the same set is known
-// again.
-func ordered(list []requirement.Requirement) []requirement.Requirement {
-	slices.SortFunc(list, func(a, b requirement.Requirement) int { return cmp.Compare(a.String(), b.String()) })
-	return slices.CompactFunc(list, func(a, b requirement.Requirement) bool { return a.String() == b.String() })
-}
-
-// ask returns the answer to q: a kept one, else uv's.
-func (j *job) ask(ctx context.Context, q uv.Query) (uv.Resolution, error) {
-	key := j.in.answers.key(q, j.in.sources.Key(), target(j.in.config.PythonVersion))
-	if r, ok := j.in.answers.get(key); ok {
-		return r, nil
-	}
-	lock, err := j.in.answers.lock(ctx, key)
-	if err != nil {
-		return uv.Resolution{}, err
-	}
-	defer lock.Close()
-	if r, ok := j.in.answers.get(key); ok {
-		return r, nil
-	}
-	j.say("resolving")
-	program, err := j.in.program(ctx)
-	if err != nil {
-		return uv.Resolution{}, err
-	}
-	j.report.Resolved = true
-	r, err := program.Resolve(ctx, q)
-	if err != nil {
-		return r, err
-	}
-	return r, j.in.answers.put(key, r)
 }
 
 // install fetches the wheels and links them.

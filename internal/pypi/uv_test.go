@@ -186,3 +186,17 @@ func TestUVSeesNoHome(t *testing.T) {
 		t.Errorf("message %q", got)
 	}
 }
+
+// What uv prints is bounded, whoever uv is.
+func TestUVThatPrintsTooMuch(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "uv")
+	script := "#!/bin/sh\n[ \"$1\" = --version ] && echo uv 0.13.9 && exit\nhead -c 20000000 /dev/zero\n"
+	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, func(c *pypi.Config) { c.UV = path })
+	_, err := b.Install(t.Context(), pypi.Request{Folder: b.env("a"), Requirements: []string{"top"}})
+	if kind, message := fault.Shown(err); kind == fault.Invalid || !strings.Contains(err.Error(), "printed more than") {
+		t.Errorf("%v %q: %v", kind, message, err)
+	}
+}

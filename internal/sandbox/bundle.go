@@ -80,9 +80,10 @@ type spec struct {
 	} `json:"linux"`
 }
 
-// initCapabilities are those of the guest's first process: to become another user, to end
-// processes of that user, to read and count that user's files, and to mount over the root, so
-// that nobody gets a user namespace. The kernel, and with it all code of a chat, has none.
+// initCapabilities are those with which the guest's first process begins: to become another user, to
+// end processes of that user, to read and count that user's files, and to mount over the root, so
+// that nobody gets a user namespace; this last one it gives up after that. The kernel, and with it all
+// code of a chat, has none.
 var initCapabilities = []string{"CAP_KILL", "CAP_SETGID", "CAP_SETUID", "CAP_DAC_READ_SEARCH", "CAP_SYS_ADMIN"}
 
 // writeBundle writes the folder of a guest: its configuration and what it mounts alone.
@@ -190,6 +191,7 @@ func (h *Host) guestEnvironment() []string {
 		"LC_CTYPE=C.UTF-8",
 		"PYTHONDONTWRITEBYTECODE=1",
 		"PYTHONUTF8=1",
+		"PYTHONUSERBASE=" + userBase,
 		"MPLBACKEND=Agg",
 		"SSL_CERT_FILE=" + certificatesPath,
 		"OMP_NUM_THREADS=" + threads,

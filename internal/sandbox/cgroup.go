@@ -124,16 +124,43 @@ func (g *groups) add(id string, pid int) error {
 		err = errors.Join(err, write(filepath.Join(g.memory, id, name), most))
 	}
 	for dir := range g.dirs(id) {
-		for _, p := range append([]int{pid}, descendants(pid)...) {
-			if e := write(filepath.Join(dir, "cgroup.procs"), strconv.Itoa(p)); e != nil && !errors.Is(e, syscall.ESRCH) {
-				err = errors.Join(err, e)
-			}
-		}
+		err = errors.Join(err, moveFamily(pid, descendants, func(p int) error {
+			return write(filepath.Join(dir, "cgroup.procs"), strconv.Itoa(p))
+		}))
 	}
 	if err != nil {
 		return fmt.Errorf("control group of a guest: %w", err)
 	}
 	return nil
+}
+
+// moveRounds is how often the processes of a guest are looked for until there are no new ones. A
+// guest that has just started forks a few times.
+const moveRounds = 20
+
+// moveFamily moves a process and its descendants. What a process forks once it is moved is
+// where it is, so it is moved before its children are looked for; what they have forked
+// meanwhile is found in the next round.
+func moveFamily(pid int, descendants func(int) []int, move func(int) error) error {
+	moved := make(map[int]bool)
+	family := []int{pid}
+	for range moveRounds {
+		found := false
+		for _, p := range family {
+			if moved[p] {
+				continue
+			}
+			if err := move(p); err != nil && !errors.Is(err, syscall.ESRCH) {
+				return err
+			}
+			moved[p], found = true, true
+		}
+		if !found {
+			return nil
+		}
+		family = descendants(pid)
+	}
+	return fmt.Errorf("the guest makes processes without end: %d until now", len(moved))
 }
 
 // cpuPeriod is the period of the CPU quota in microseconds, the kernel's default.

@@ -9,13 +9,14 @@
 //
 // All that comes out of a guest is hostile: bytes, names, sizes, exit codes.
 // This package bounds what a guest may use; it does not look at what it says.
-// Guests never see the host's environment, users, processes or files, but
-// for the interpreter, the C library and, unless switched off, its programs.
+// Guests never see the host's environment, users, processes or files, but for the
+// interpreter, libraries, time zones, fonts, the certificates of authorities and, unless
+// switched off, its programs. What is shown of libraries is in libraries.go.
 //
 // # Failure
 //
 // Starts and restores have a deadline, are tried again and counted. An error of a
 // method means that the fate of the guest is unknown, and the only safe next
-// step is Close. If this process dies, a keeper process removes its guests
-// after a while; if that dies too, the next host on the same data folder does.
+// step is Close. If this process dies, a keeper process stops its guests at
+// once and removes them after a while; if that dies too, the next host on the same data folder does.
 package sandbox

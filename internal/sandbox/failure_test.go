@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"runpython/internal/fault"
 	"runpython/internal/guesttest"
 	"runpython/internal/sandbox"
 )
@@ -73,6 +74,15 @@ func TestCauseOfAFailedStartIsToldOnce(t *testing.T) {
 	}
 	if n := strings.Count(err.Error()+said.String(), "this is no gVisor"); n != 1 {
 		t.Errorf("the cause is told %d times, want once: %v\n%s", n, err, said.String())
+	}
+}
+
+// A program that does nothing and says that it went well is no runsc.
+func TestProgramThatIsNoRunsc(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	s.Config.Runsc = "/bin/true"
+	if _, err := s.Open(t).Take(t.Context()); !isUnsupported(err) || !strings.Contains(err.Error(), "it is no runsc") {
+		t.Errorf("Take with /bin/true = %v; want unsupported, and that it is no runsc", err)
 	}
 }
 
@@ -166,6 +176,77 @@ func kill(t *testing.T, pid int) {
 	}
 }
 
+// Close ends a start that is under way and waits for it, and the caller is told the truth.
+func TestCloseDuringTake(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	wrapper := filepath.Join(t.TempDir(), "runsc")
+	script := "#!/bin/bash\n: > '" + wrapper + ".begun'\nexec -a runsc-waits sleep 600\n"
+	if err := os.WriteFile(wrapper, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.Config.Runsc = wrapper
+	h, err := sandbox.Open(t.Context(), s.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := make(chan error, 1)
+	go func() {
+		_, err := h.Take(context.Background())
+		taken <- err
+	}()
+	await(t, "the start", func() bool { return exists(wrapper + ".begun") })
+	if err := h.Close(); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+	if exists(h.Dir()) {
+		t.Errorf("%s is still there", h.Dir())
+	}
+	if stats := h.Stats(); stats.Failed != 0 {
+		t.Errorf("%d starts failed; want none tried again", stats.Failed)
+	}
+	if err := <-taken; !isBusy(err) {
+		t.Errorf("Take during Close = %v; want busy", err)
+	}
+	if _, err := h.Take(t.Context()); !isBusy(err) {
+		t.Errorf("Take after Close = %v; want busy", err)
+	}
+	if left := folders(t, s.Config.Data, "run"); len(left) != 0 {
+		t.Errorf("folders %v are left", left)
+	}
+}
+
+func isBusy(err error) bool {
+	kind, _ := fault.Shown(err)
+	return kind == fault.Busy
+}
+
+// Guests that do not start are the machine's affair: the image is made once they do.
+func TestImageIsMadeOnceGuestsStart(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	wrapper := filepath.Join(t.TempDir(), "runsc")
+	// The first start is the image's, the second the pool's, and so on.
+	script := "#!/bin/bash\nif [[ \" $* \" == *' run '* ]]; then for n in 1 2 3 4 5; do mkdir '" + wrapper + ".'$n 2>/dev/null && break; done; " +
+		"if [[ $n == [13] ]]; then exit 1; fi; fi\nexec -a runsc '" + s.Config.Runsc + "' \"$@\"\n"
+	if err := os.WriteFile(wrapper, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.Config.Runsc, s.Config.Pool = wrapper, 1
+	h := s.Open(t)
+	for _, restored := range []int64{0, 0, 1} {
+		await(t, "a full pool", func() bool { return h.Stats().Pooled == 1 })
+		if stats := h.Stats(); stats.Restored != restored {
+			t.Errorf("stats %+v; want %d restored", stats, restored)
+		}
+		guest, err := h.Take(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := guest.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // One failed restore may be bad luck; the image is given up after the second in a row.
 func TestImageThatFails(t *testing.T) {
 	s := guesttest.NewSetup(t)
@@ -183,11 +264,12 @@ func TestImageThatFails(t *testing.T) {
 		{false, true, true}, {true, false, true}, {false, true, true}, {true, false, true}, {true, false, false}, {false, false, false},
 	} {
 		setBad(t, wrapper+".bad", step.bad)
+		before := h.Stats().Restored
 		guest, err := h.Take(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := guest.Restored(); got != step.restored {
+		if got := h.Stats().Restored > before; got != step.restored {
 			t.Errorf("step %d: restored = %v; want %v", i, got, step.restored)
 		}
 		if err := guest.Close(); err != nil {
@@ -266,6 +348,37 @@ func folders(t *testing.T, path ...string) []string {
 		names = append(names, e.Name())
 	}
 	return names
+}
+
+// A folder of another configuration that cannot be removed is told as what it is: the image is there.
+func TestRemovalThatFailsCostsNoImage(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	stuck := filepath.Join(s.Config.Data, "images", "stuck")
+	if err := os.MkdirAll(stuck, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount(stuck, stuck, "", syscall.MS_BIND, ""); err != nil {
+		t.Skipf("this process may not mount: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(stuck, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	long := time.Now().Add(-8 * 24 * time.Hour)
+	if err := os.Chtimes(stuck, long, long); err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	s.Config.Pool, s.Config.Log = 1, slog.New(slog.NewTextHandler(&said, nil))
+	h := s.Open(t)
+	await(t, "a full pool", func() bool { return h.Stats().Pooled == 1 })
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if stats := h.Stats(); stats.Restored != 1 || !strings.Contains(said.String(), "remove unused images") || strings.Contains(said.String(), "no image") {
+		t.Errorf("stats %+v, log:\n%s\nwant one restored, and that an image cannot be removed", stats, said.String())
+	}
 }
 
 // The next host removes a killed host's control groups, wherever they are, and only those.

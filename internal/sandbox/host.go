@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -80,9 +82,13 @@ type Host struct {
 	pooled []*Sandbox
 	closed bool
 
-	wake   chan struct{} // tells the filler that the pool may be short
-	stop   context.CancelFunc
-	filler sync.WaitGroup
+	wake chan struct{} // tells the filler that the pool may be short
+	// stop ends the filler and the starts under way, which Close waits for. A start is added while
+	// mu is held and closed is false.
+	stop    context.CancelFunc
+	stopped func(then func()) (undo func() bool) // calls then when stop is called
+	filler  sync.WaitGroup
+	taking  sync.WaitGroup
 }
 
 const (
@@ -113,7 +119,7 @@ func Open(ctx context.Context, config Config) (*Host, error) {
 		live:   make(map[string]*Sandbox),
 		wake:   make(chan struct{}, 1),
 	}
-	if h.root, err = openRootfs(config.Data, config.HostTools); err != nil {
+	if h.root, err = openRootfs(config.Data, config.Interpreter, config.HostTools); err != nil {
 		return nil, err
 	}
 	becomeSubreaper()
@@ -129,7 +135,7 @@ func Open(ctx context.Context, config Config) (*Host, error) {
 	h.groups = newGroups(h.instance.name, config.Limits)
 	h.image = newImage(h)
 	fill, stop := context.WithCancel(context.WithoutCancel(ctx))
-	h.stop = stop
+	h.stop, h.stopped = stop, func(then func()) func() bool { return context.AfterFunc(fill, then) }
 	h.filler.Go(func() { h.fill(fill) })
 	h.wakeFiller()
 	return h, nil
@@ -150,13 +156,46 @@ func (h *Host) Stats() Stats {
 }
 
 // Take returns a guest that nobody has used: one of the pool, else a new one. It
-// may be stopped. The caller closes it.
+// may be stopped. The caller closes it. Once Close has begun it is refused as busy, also when
+// it is under way.
 func (h *Host) Take(ctx context.Context) (*Sandbox, error) {
+	if !h.beginTaking() {
+		return nil, shuttingDown(nil)
+	}
+	defer h.taking.Done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer h.stopped(cancel)()
+	s, err := h.take(ctx)
+	if err != nil && h.isClosed() {
+		return nil, shuttingDown(err)
+	}
+	return s, err
+}
+
+// beginTaking makes Close wait until taking is done, unless Close has begun.
+func (h *Host) beginTaking() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.closed {
+		h.taking.Add(1)
+	}
+	return !h.closed
+}
+
+func (h *Host) isClosed() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.closed
+}
+
+func shuttingDown(cause error) error {
+	return fault.New(fault.Busy, cause, "the server is shutting down; try again in a moment")
+}
+
+func (h *Host) take(ctx context.Context) (*Sandbox, error) {
 	for {
-		s, err := h.takePooled()
-		if err != nil {
-			return nil, err
-		}
+		s := h.takePooled()
 		if s == nil {
 			break
 		}
@@ -164,25 +203,23 @@ func (h *Host) Take(ctx context.Context) (*Sandbox, error) {
 			h.wakeFiller()
 			return s, nil
 		}
-		err = s.Close() // not this caller's affair: Close of the host removes what is left
+		err := s.Close() // not this caller's affair: Close of the host removes what is left
 		h.config.Log.Warn("a guest of the pool has ended", "guest", s.ID, "error", err)
 	}
 	h.wakeFiller()
 	return h.start(ctx)
 }
 
-func (h *Host) takePooled() (*Sandbox, error) {
+// takePooled returns a guest of the pool, nil when there is none.
+func (h *Host) takePooled() *Sandbox {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed {
-		return nil, fault.New(fault.Busy, nil, "the server is shutting down; try again in a moment")
-	}
 	if len(h.pooled) == 0 {
-		return nil, nil //nolint:nilnil // no guest is no error
+		return nil
 	}
 	s := h.pooled[0]
 	h.pooled = h.pooled[1:]
-	return s, nil
+	return s
 }
 
 // start starts or restores a guest, with several attempts.
@@ -204,7 +241,7 @@ func (h *Host) start(ctx context.Context) (*Sandbox, error) {
 		case err == nil:
 			h.succeeded(image, imageErr, last, attempt+1)
 			return s, nil
-		case ctx.Err() != nil:
+		case ctx.Err() != nil || h.isClosed():
 			return nil, err
 		case image != "":
 			imageErr = err
@@ -282,7 +319,7 @@ func (h *Host) launch(ctx context.Context, image string) (*Sandbox, error) {
 	err = h.runsc.launch(ctx, dir, id, p, command...)
 	s := &Sandbox{
 		ID: id, Channel: p.channel, Stdout: p.stdout, Stderr: p.stderr, Uploads: filepath.Join(dir, "work"),
-		host: h, dir: dir, restored: image != "",
+		host: h, dir: dir,
 	}
 	if h.config.Environment == "" {
 		s.Environment = filepath.Join(dir, environmentName)
@@ -339,8 +376,8 @@ func (h *Host) forget(s *Sandbox) error {
 	return h.groups.remove(s.ID)
 }
 
-// Close ends all guests and removes the host's folder. Nothing is left of the
-// guests when it returns without an error.
+// Close ends all guests and the starts under way, and removes the host's folder. Nothing is
+// left of the guests when it returns without an error.
 func (h *Host) Close() error {
 	h.mu.Lock()
 	if h.closed {
@@ -348,21 +385,25 @@ func (h *Host) Close() error {
 		return nil
 	}
 	h.closed = true
-	guests := make([]*Sandbox, 0, len(h.live))
-	for _, s := range h.live {
-		guests = append(guests, s)
-	}
 	h.mu.Unlock()
 	h.stop()
-	for _, s := range guests {
+	for _, s := range h.guests() {
 		s.Kill() // all at once; Close below waits for each
 	}
 	h.filler.Wait()
+	h.taking.Wait()
 	var err error
-	for _, s := range guests {
+	for _, s := range h.guests() {
 		err = errors.Join(err, s.Close())
 	}
 	return errors.Join(err, killProcesses(h.instance.dir), h.groups.close(), h.instance.close(), h.root.close())
+}
+
+// guests returns those that exist now.
+func (h *Host) guests() []*Sandbox {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Collect(maps.Values(h.live))
 }
 
 // randomName returns 50 random bits as 10 lower-case letters and digits.

@@ -75,8 +75,8 @@ func (i *image) worked() {
 	}
 }
 
-// failed is told when the image could not be made, or when no guest came from it
-// where a start worked. The last chance gives it up and removes it.
+// failed is told when a guest that had started could not be made the image, or when no guest came
+// from it where a start worked. The last chance gives it up and removes it.
 func (i *image) failed(cause error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -95,14 +95,16 @@ func (i *image) ensure(ctx context.Context) error {
 		return nil
 	}
 	if err := i.make(ctx); err != nil {
-		if ctx.Err() == nil {
-			i.failed(err)
-		}
 		return err
 	}
-	return removeUnused(filepath.Dir(i.dir), filepath.Base(i.dir))
+	if err := removeUnused(filepath.Dir(i.dir), filepath.Base(i.dir)); err != nil {
+		i.host.config.Log.Warn("remove unused images", "error", err)
+	}
+	return nil
 }
 
+// make makes the image. Only what the image itself does wrong counts against it: a guest that
+// does not start, or a disk without a folder, is the machine's affair, and may be over soon.
 func (i *image) make(ctx context.Context) error {
 	parent := filepath.Dir(i.dir)
 	if err := os.MkdirAll(parent, 0o700); err != nil {
@@ -116,18 +118,24 @@ func (i *image) make(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(draft))
 	}
-	ctx, cancel := context.WithTimeout(ctx, startDeadline)
+	limited, cancel := context.WithTimeout(ctx, startDeadline)
 	defer cancel()
-	err = errors.Join(s.Checkpoint(ctx, draft), s.Close())
+	err = s.Checkpoint(limited, draft)
+	if closeErr := s.Close(); closeErr != nil { // Close of the host removes what is left
+		i.host.config.Log.Warn("remove the guest of which the image was made", "guest", s.ID, "error", closeErr)
+	}
 	if err == nil {
 		err = os.Rename(draft, i.dir)
 	}
-	if err != nil {
-		err = errors.Join(err, os.RemoveAll(draft))
-		if _, there := os.Stat(i.dir); there == nil {
-			return nil // another process was faster
-		}
-		return fmt.Errorf("image of the pool: %w", err)
+	if err == nil {
+		return nil
 	}
-	return nil
+	err = errors.Join(err, os.RemoveAll(draft))
+	if _, there := os.Stat(i.dir); there == nil {
+		return nil // another process was faster
+	}
+	if ctx.Err() == nil {
+		i.failed(err)
+	}
+	return fmt.Errorf("image of the pool: %w", err)
 }

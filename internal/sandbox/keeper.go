@@ -21,9 +21,9 @@ const KeeperName = "runpython-keeper"
 const keeperDone = "done\n"
 
 // KeeperMain is the keeper: it waits for the end of the host that started it, which it
-// learns from its standard input. After an orderly end it ends too; otherwise it waits for the
-// rescue time and then removes what nobody has taken over. A stopped guest
-// cannot end itself, so somebody has to.
+// learns from its standard input. After an orderly end it ends too; otherwise it stops the guests,
+// on which nobody holds a limit any more, waits for the rescue time and then removes what
+// nobody has taken over. A stopped guest cannot end itself, so somebody has to.
 func KeeperMain(args []string, in io.Reader) error {
 	if len(args) != 2 {
 		return errors.New("keeper: needs a folder and a time")
@@ -35,15 +35,43 @@ func KeeperMain(args []string, in io.Reader) error {
 	if line, _ := bufio.NewReader(in).ReadString('\n'); line == keeperDone {
 		return nil
 	}
-	time.Sleep(rescue) //nolint:forbidigo // there is nothing to wait for but the time
-	lock, err := lockFile(filepath.Join(args[0], lockName), 0, 0)
+	dir := args[0]
+	stopErr := stopGuests(dir, rescue)
+	lock, err := lockFile(filepath.Join(dir, lockName), 0, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil // the next host was faster
 	}
 	if err != nil {
-		return fmt.Errorf("keeper: %w", err)
+		return errors.Join(stopErr, fmt.Errorf("keeper: %w", err))
 	}
-	return errors.Join(killProcesses(args[0]), removeInstance(args[0]), lock.Close())
+	return errors.Join(stopErr, killProcesses(dir), removeInstance(dir), lock.Close())
+}
+
+// keeperLook is how often the keeper looks for guests whose start was under way when their host
+// was killed, and whether the next host has removed them all.
+const keeperLook = time.Second
+
+// stopGuests makes the guests below dir, the folder of a killed host, stand still for the time, or
+// until the folder is removed. Each is stopped once: whoever takes it over may let it go on.
+func stopGuests(dir string, rescue time.Duration) error {
+	var err error
+	seen := make(map[int]bool)
+	for end := time.Now().Add(rescue); time.Now().Before(end); {
+		if _, there := os.Lstat(filepath.Join(dir, lockName)); errors.Is(there, os.ErrNotExist) {
+			return nil
+		}
+		for _, pid := range processesNaming(sandboxName, dir+"/") {
+			if seen[pid] {
+				continue
+			}
+			seen[pid] = true
+			if _, stopErr := stopFamily(pid); stopErr != nil && !errors.Is(stopErr, syscall.ESRCH) {
+				err = errors.Join(err, stopErr)
+			}
+		}
+		time.Sleep(min(keeperLook, time.Until(end))) //nolint:forbidigo // there is nothing to wait for but the time
+	}
+	return err
 }
 
 // keeper is the keeper as its host sees it. One that ends before its time is started again.

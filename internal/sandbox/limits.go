@@ -29,10 +29,10 @@ func DefaultLimits() Limits {
 	}
 }
 
-// addressSpaceBytes is what one process may reserve. Libraries reserve address
+// AddressSpaceBytes is what one process may reserve. Libraries reserve address
 // space that they never use (DuckDB, OpenCV, numba cannot be loaded with 1 GiB), so
 // it is not the memory limit, which a watch of the memory file holds.
-func (l Limits) addressSpaceBytes() int64 { return l.MemoryBytes + 3<<30 }
+func (l Limits) AddressSpaceBytes() int64 { return l.MemoryBytes + 3<<30 }
 
 // tmpBytes is the size of each tmpfs of the guest, whose content is memory.
 func (l Limits) tmpBytes() int64 { return l.MemoryBytes / 2 }
@@ -47,7 +47,7 @@ func (l Limits) arguments() []string {
 	return []string{
 		"processes=" + strconv.Itoa(l.Processes),
 		"open_files=" + strconv.Itoa(l.OpenFiles),
-		"address_space=" + strconv.FormatInt(l.addressSpaceBytes(), 10),
+		"address_space=" + strconv.FormatInt(l.AddressSpaceBytes(), 10),
 		// More than /work holds, so that a file that is too large fails as a full disk does.
 		"file_bytes=" + strconv.FormatInt(l.WorkBytes+1<<20, 10),
 		"files=" + strconv.Itoa(l.WorkFiles),

@@ -45,9 +45,15 @@ func children(pid int) []int {
 	return all
 }
 
-// processesNaming returns the processes called runsc whose command line names path.
-// A guest's processes name the folder of the guest, which no other such process does.
-func processesNaming(path string) []int {
+// What gVisor calls its processes: all of them begin with the first.
+const (
+	runscName   = "runsc"
+	sandboxName = "runsc-sandbox" // the one that is the guest's kernel
+)
+
+// processesNaming returns the processes whose name begins with name and whose command line names
+// path. A guest's processes name the folder of the guest, which no other such process does.
+func processesNaming(name, path string) []int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
@@ -59,7 +65,7 @@ func processesNaming(path string) []int {
 			continue
 		}
 		command, err := os.ReadFile(filepath.Join("/proc", entry.Name(), "cmdline"))
-		if err == nil && bytes.HasPrefix(command, []byte("runsc")) && bytes.Contains(command, []byte(path)) {
+		if err == nil && bytes.HasPrefix(command, []byte(name)) && bytes.Contains(command, []byte(path)) {
 			found = append(found, pid)
 		}
 	}
@@ -73,7 +79,7 @@ func killProcesses(path string) error {
 	path = strings.TrimSuffix(path, "/") + "/"
 	killed, pending := map[int]bool{}, map[int]bool{}
 	for deadline := time.Now().Add(endDeadline); ; pause() {
-		found := processesNaming(path)
+		found := processesNaming(runscName, path)
 		for _, pid := range found {
 			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
 			killed[pid], pending[pid] = true, true
@@ -194,6 +200,33 @@ func isZombie(pid int) bool {
 	state := processState(fmt.Sprintf("/proc/%d/stat", pid))
 	return state == 'Z' || state == 'X'
 }
+
+// stopFamily makes the guest whose kernel is the process pid stand still, and returns what it
+// has stopped, in that order. Stopping gVisor's own process is not enough (measured: a thread
+// that computes goes on), so those of its children are stopped as well that run just
+// then: the others wait for gVisor, and stopping them too makes going on slower by milliseconds.
+func stopFamily(pid int) ([]int, error) {
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		return nil, fmt.Errorf("stop process %d: %w", pid, err)
+	}
+	stopped := []int{pid}
+	// Until its last thread stands still gVisor may let a child go on.
+	for range stopPolls {
+		if standsStill(pid) {
+			break
+		}
+		pause()
+	}
+	for _, child := range descendants(pid) {
+		if isRunning(child) && syscall.Kill(child, syscall.SIGSTOP) == nil { // else it has ended
+			stopped = append(stopped, child)
+		}
+	}
+	return stopped, nil
+}
+
+// stopPolls bounds the wait for a signal to reach all threads: 200 ms on an idle machine.
+const stopPolls = 100
 
 // standsStill reports whether all threads of pid are stopped, or it has ended.
 func standsStill(pid int) bool {

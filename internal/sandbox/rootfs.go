@@ -18,9 +18,9 @@ import (
 // certificatesPath is where the guest finds the certificates of public authorities.
 const certificatesPath = "/etc/ssl/certs/ca-certificates.crt"
 
-// hostCertificates are the places where distributions keep theirs.
-var hostCertificates = []string{
-	"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem",
+// CertificateFiles are the places where distributions keep theirs. Guests get the first that is there.
+func CertificateFiles() []string {
+	return []string{"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"}
 }
 
 // rootfs is the guests' root: a folder that all of them share, read-only, and
@@ -49,22 +49,17 @@ type entry struct {
 	digest string
 }
 
-// libraryFolders are where a host keeps its C library and what else programs are linked with.
-var libraryFolders = []string{"/lib", "/lib64", "/usr/lib", "/usr/lib64"}
-
 // shownFolders are of the host and of no secret: time zones, fonts, locales.
 var shownFolders = []string{"/usr/share/zoneinfo", "/usr/share/fonts"}
-
-// fontFolder has the guests' own font, where programs look beside the host's.
-const fontFolder = "/usr/local/share/fonts"
 
 // toolFolders are the host's programs, and what they read.
 var toolFolders = []string{"/bin", "/usr/bin", "/usr/share/perl", "/usr/share/perl5", "/usr/share/git-core", "/usr/share/misc"}
 
 // openRootfs makes the root below data, named by its content, if it is not there.
 // The caller closes it.
-func openRootfs(data string, hostTools bool) (*rootfs, error) {
+func openRootfs(data, interpreter string, hostTools bool) (*rootfs, error) {
 	entries, binds := layout(hostTools)
+	entries = withParents(append(entries, siteEntries(interpreter)...))
 	digest := sha256.New()
 	digest.Write([]byte(rootLayout))
 	for _, e := range entries {
@@ -107,33 +102,37 @@ func makeRoot(dir string, entries []entry) error {
 
 // layout returns what the root holds and what of the host is mounted into it, for this host.
 func layout(hostTools bool) ([]entry, []string) {
-	folders := slices.Concat(libraryFolders, shownFolders)
+	folders := shownFolders
 	if hostTools {
 		folders = slices.Concat(folders, toolFolders)
 	}
-	var entries []entry
-	var binds []string
-	for _, folder := range folders {
-		info, err := os.Lstat(folder)
-		switch {
-		case err != nil: // this host does not have it
-		case info.Mode()&fs.ModeSymlink != 0: // /lib → usr/lib, as most hosts have it
-			if target, err := os.Readlink(folder); err == nil {
-				entries = append(entries, entry{path: folder, link: target})
-			}
-		case info.IsDir():
-			entries = append(entries, entry{path: folder, mode: fs.ModeDir | 0o755})
-			binds = append(binds, folder)
-		}
-	}
+	entries, binds := thisSystem().show(folders)
+	// Programs of the host need libraries that they keep beside them.
+	libraryEntries, libraryBinds := thisSystem().libraries(hostTools)
+	entries, binds = append(entries, libraryEntries...), append(binds, libraryBinds...)
 	for _, folder := range []string{"/dev", "/proc", "/sys", "/tmp", "/opt", "/etc", "/run", "/var", GuestPython, GuestPrograms, GuestPackages, guestWork, guestEgress} {
 		entries = append(entries, entry{path: folder, mode: fs.ModeDir | 0o755})
 	}
 	entries = append(entries, entry{path: "/var/tmp", link: "/tmp"})
 	entries = append(entries,
-		entry{path: filepath.Join(fontFolder, fonts.Name), unpack: fonts.Unpack, digest: fonts.SHA256, mode: 0o644},
-		entry{path: filepath.Join(fontFolder, "LICENSE.txt"), content: []byte(fonts.License), mode: 0o644})
-	return withParents(append(entries, etc()...)), binds
+		entry{path: filepath.Join(fonts.Folder, fonts.Name), unpack: fonts.Unpack, digest: fonts.SHA256, mode: 0o644},
+		entry{path: filepath.Join(fonts.Folder, "LICENSE.txt"), content: []byte(fonts.License), mode: 0o644})
+	return append(entries, etc()...), binds
+}
+
+// userBase is where Python looks for packages of the user, of which the guest's has none.
+const userBase = "/usr/local/share/python"
+
+// siteEntries make every Python that code starts import from GuestPackages. A line of a
+// .pth file names the folder only: .pth files in there, which are code, are not run.
+func siteEntries(interpreter string) []entry {
+	libraries, _ := filepath.Glob(filepath.Join(interpreter, "lib", "python3.*")) // the pattern is well formed
+	entries := make([]entry, len(libraries))
+	for i, library := range libraries {
+		name := filepath.Join(userBase, "lib", filepath.Base(library), "site-packages", "runpython.pth")
+		entries[i] = entry{path: name, content: []byte(GuestPackages + "\n"), mode: 0o644}
+	}
+	return entries
 }
 
 // withParents adds the folders above the entries and returns all, each once, a
@@ -162,10 +161,9 @@ func etc() []entry {
 		file("/etc/hosts", "127.0.0.1 localhost runpython\n::1 localhost\n"),
 		file("/etc/resolv.conf", ""),
 		file("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"),
-		file("/etc/fonts/fonts.conf", "<?xml version=\"1.0\"?>\n<fontconfig>\n<dir>/usr/share/fonts</dir>\n<dir>"+fontFolder+"</dir>\n"+
-			"<cachedir>"+guestHome+"/.cache/fontconfig</cachedir>\n</fontconfig>\n"),
+		file("/etc/fonts/fonts.conf", fonts.Config),
 	}
-	for _, name := range hostCertificates {
+	for _, name := range CertificateFiles() {
 		if content, err := os.ReadFile(name); err == nil {
 			return append(entries, entry{path: certificatesPath, content: content, mode: 0o644})
 		}

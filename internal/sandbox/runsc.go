@@ -115,16 +115,28 @@ func (r *runsc) command(ctx context.Context, dir string, command ...string) erro
 }
 
 // inNewNamespaces gives a start of gVisor mounts of its own, so that nothing is left
-// of them when it ends, and, for an ordinary user, a user namespace in which it is root.
-// gVisor's own --rootless would refuse restore.
+// of them when it ends, and, where this process may not make them (see NeedsUserNamespace), a user
+// namespace in which it is root. gVisor's own --rootless would refuse restore.
 func inNewNamespaces() *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS, Setsid: true}
-	if uid := os.Geteuid(); uid != 0 {
+	if NeedsUserNamespace() {
 		attr.Cloneflags = syscall.CLONE_NEWUSER
-		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: uid, Size: 1}}
+		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}}
 		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}}
 	}
 	return attr
+}
+
+// NeedsUserNamespace reports whether guests need a user namespace, in which this process has the
+// rights that it lacks: it is an ordinary user's, or root's without CAP_SYS_ADMIN, as in most
+// containers (capabilities(7)).
+func NeedsUserNamespace() bool {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var sets [2]unix.CapUserData // of 32 capabilities each
+	if err := unix.Capget(&header, &sets[0]); err != nil {
+		return os.Geteuid() != 0 // the kernel tells every process of itself, but a filter may not
+	}
+	return os.Geteuid() != 0 || sets[0].Effective&(1<<unix.CAP_SYS_ADMIN) == 0
 }
 
 // startOnProcessors starts cmd on as many processors as the guest may use:
@@ -175,12 +187,17 @@ func someProcessors(from *unix.CPUSet, n, start int) unix.CPUSet {
 // maxProcessors is the number of processors that a unix.CPUSet holds.
 const maxProcessors = 1024
 
+// ErrNamespaceLimit says that this user, or this container, has as many namespaces of some kind as
+// /proc/sys/user/max_*_namespaces allow.
+var ErrNamespaceLimit = errors.New("the limit on namespaces is reached (/proc/sys/user/max_*_namespaces)")
+
 // TryNamespaces starts program with the arguments in the namespaces that a guest
-// needs. The error tells the operator what is not possible on this machine: to make
-// them, or to run the program in them.
+// needs, those that gVisor makes among them. The error tells the operator what is not possible on
+// this machine: to make them, which may be ErrNamespaceLimit, or to run the program in them.
 func TryNamespaces(ctx context.Context, program string, args ...string) error {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.SysProcAttr = inNewNamespaces()
+	cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS
 	cmd.WaitDelay = time.Second
 	if err := cmd.Start(); err != nil {
 		return explainNamespaces(err)
@@ -195,7 +212,7 @@ func TryNamespaces(ctx context.Context, program string, args ...string) error {
 // inNewNamespaces. The system's own words lead astray: one limit's are "no space left on device".
 func explainNamespaces(err error) error {
 	kinds := "mount namespaces"
-	if os.Geteuid() != 0 {
+	if NeedsUserNamespace() {
 		kinds = "user and mount namespaces"
 	}
 	switch {
@@ -203,7 +220,7 @@ func explainNamespaces(err error) error {
 		return fmt.Errorf("this system does not let this process make %s: %w", kinds, err)
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EUSERS):
 		// Not wrapped: who looks for a full disk must not find one.
-		return errors.New("the limit on " + kinds + " is reached (/proc/sys/user/max_*_namespaces): " + err.Error())
+		return fmt.Errorf("%w: %s", ErrNamespaceLimit, err.Error())
 	case errors.Is(err, syscall.EINVAL), errors.Is(err, syscall.ENOSYS):
 		return fmt.Errorf("the kernel of this system has no %s: %w", kinds, err)
 	default:

@@ -35,10 +35,9 @@ type Sandbox struct {
 	// Greeting is what the program's Ready has learned of this guest, for whoever takes it.
 	Greeting any
 
-	host     *Host
-	dir      string
-	restored bool
-	control  string // path of gVisor's control socket
+	host    *Host
+	dir     string
+	control string // path of gVisor's control socket
 
 	mu      sync.Mutex // guards what follows
 	meter   meter
@@ -48,41 +47,20 @@ type Sandbox struct {
 	closed  bool
 }
 
-// Restored reports whether the guest came from an image and not from a start.
-func (s *Sandbox) Restored() bool { return s.restored }
-
 // Stop makes all of the guest's processes stand still until Continue: they use no
-// processor time, not even in code that makes no system call. Stopping
-// gVisor's own process is not enough for that (measured: a thread that computes
-// goes on), so those of its children are stopped as well that run just then: the
-// others wait for gVisor, and stopping them too makes Continue slower by milliseconds.
+// processor time, not even in code that makes no system call.
 func (s *Sandbox) Stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed || s.stopped != nil {
 		return
 	}
-	if err := syscall.Kill(s.pid, syscall.SIGSTOP); err != nil {
+	stopped, err := stopFamily(s.pid)
+	if err != nil {
 		s.host.config.Log.Warn("a guest cannot be stopped", "guest", s.ID, "error", err)
-		return
 	}
-	s.stopped = []int{s.pid}
-	// Until its last thread stands still gVisor may let a child go on.
-	for range stopPolls {
-		if standsStill(s.pid) {
-			break
-		}
-		pause()
-	}
-	for _, pid := range descendants(s.pid) {
-		if isRunning(pid) && syscall.Kill(pid, syscall.SIGSTOP) == nil { // else it has ended
-			s.stopped = append(s.stopped, pid)
-		}
-	}
+	s.stopped = stopped
 }
-
-// stopPolls bounds the wait for a signal to reach all threads: 200 ms on an idle machine.
-const stopPolls = 100
 
 // Continue undoes Stop. It is cheap when the guest is not stopped.
 func (s *Sandbox) Continue() {
@@ -221,7 +199,11 @@ type stateFile struct {
 func (s *Sandbox) readState() error {
 	var state stateFile
 	name := filepath.Join(s.dir, "state", s.ID+"_sandbox:"+s.ID+".state")
-	if err := readJSON(name, &state); err != nil {
+	err := readJSON(name, &state)
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%s has said that guest %s runs and started none: it is no runsc, or one of another version", s.host.runsc.path, s.ID)
+	}
+	if err != nil {
 		return fmt.Errorf("state of guest %s: %w", s.ID, err)
 	}
 	if state.Sandbox.Pid <= 0 {

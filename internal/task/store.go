@@ -15,7 +15,8 @@
 // # Failure
 //
 // A store without room refuses to begin a task; what it has promised to keep stays for
-// its time. Everything is in memory and ends with the process.
+// its time, and so does every key: without its outcome if there is no room for that.
+// Everything is in memory and ends with the process.
 package task
 
 import (
@@ -31,8 +32,9 @@ const (
 	// KeepFor is how long a task is kept after its end.
 	KeepFor = time.Hour
 
-	// MaxTasks bounds how many tasks a store holds.
-	MaxTasks = 4096
+	// MaxTasks bounds how many tasks a store holds, those of which nothing but the key
+	// is left among them.
+	MaxTasks = 16384
 
 	// MaxBytes bounds what they hold together: MaxResultBytes each while it works, and
 	// what its outcome takes when it has ended.
@@ -62,6 +64,8 @@ var (
 	ErrFull = errors.New("too many tasks are kept")
 	// ErrOtherCall says that a key came before, with another call.
 	ErrOtherCall = errors.New("the key belongs to another call")
+	// ErrClosed says that the store has been closed.
+	ErrClosed = errors.New("no more tasks are taken")
 )
 
 // A Digest stands for something that may be long, or secret.
@@ -97,14 +101,12 @@ type ownedKey struct {
 // A usage counts what is held.
 type usage struct{ tasks, bytes int }
 
-// fits reports whether one more task that works has room.
-func (u usage) fits(tasks, bytes int) bool {
-	return u.tasks < tasks && u.bytes+MaxResultBytes <= bytes
-}
+// fits reports whether what one more task that works may need has room.
+func (u usage) fits(bytes int) bool { return u.bytes+MaxResultBytes <= bytes }
 
 // Begin makes a task that works, or returns the one that the same call has made before,
 // and reports which: began is true when the caller is to do the work. The error is
-// ErrFull or ErrOtherCall.
+// ErrClosed, ErrFull or ErrOtherCall.
 func (s *Store) Begin(spec Spec) (t *Task, began bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +118,10 @@ func (s *Store) Begin(spec Spec) (t *Task, began bool, err error) {
 			return t, false, nil
 		}
 	}
-	if s.closed || !s.room(spec.Owner) {
+	switch {
+	case s.closed:
+		return nil, false, ErrClosed
+	case !s.room(spec.Owner):
 		return nil, false, ErrFull
 	}
 	now := time.Now()
@@ -129,30 +134,44 @@ func (s *Store) Begin(spec Spec) (t *Task, began bool, err error) {
 	return t, true, nil
 }
 
-// room reports whether another task may begin, if need be by removing outcomes that were
-// not promised to anybody: those that only a repeated call would ask for. The caller holds
-// s.mu.
+// room reports whether another task may begin, if need be by dropping outcomes that were
+// not promised to anybody: those that only a repeated call would ask for. Their keys stay,
+// or such a call would run again. The caller holds s.mu.
 func (s *Store) room(owner string) bool {
-	for {
-		all := s.total.fits(MaxTasks, MaxBytes)
-		own := s.owners[owner] == nil || s.owners[owner].fits(MaxTasks/ownerShare, MaxBytes/ownerShare)
-		if all && own {
-			return true
-		}
-		oldest := s.oldestUnpromised(owner, own)
+	own := s.owners[owner]
+	if s.total.tasks >= MaxTasks || own != nil && own.tasks >= MaxTasks/ownerShare {
+		return false
+	}
+	for !s.total.fits(MaxBytes) || !s.ownerFits(owner) {
+		oldest := s.oldestUnpromised(owner, s.ownerFits(owner))
 		if oldest == nil {
 			return false
 		}
-		s.remove(oldest)
+		s.drop(oldest)
 	}
+	return true
 }
 
-// oldestUnpromised returns the task that may go first, of any owner or of that one. The
+// ownerFits reports whether an owner may hold the bytes of one more task that works. The
 // caller holds s.mu.
+func (s *Store) ownerFits(owner string) bool {
+	own := s.owners[owner]
+	return own == nil || own.fits(MaxBytes/ownerShare)
+}
+
+// drop forgets the outcome of a task that has ended and keeps its key. The caller holds s.mu.
+func (s *Store) drop(t *Task) {
+	t.state.Result, t.state.Error, t.state.Dropped = nil, nil, true
+	s.resize(t, overheadBytes)
+}
+
+// oldestUnpromised returns the task whose outcome may go first, of any owner or of that
+// one. Small outcomes stay: they would make no room worth a look at all tasks. The caller
+// holds s.mu.
 func (s *Store) oldestUnpromised(owner string, ofAny bool) *Task {
 	var oldest *Task
 	for _, t := range s.tasks {
-		if t.shown || !t.state.Status.final() || (!ofAny && t.spec.Owner != owner) {
+		if t.shown || !t.state.Status.final() || t.bytes < 2*overheadBytes || (!ofAny && t.spec.Owner != owner) {
 			continue
 		}
 		if oldest == nil || t.state.Updated.Before(oldest.state.Updated) {

@@ -34,9 +34,11 @@ type State struct {
 	Created time.Time
 	Updated time.Time // when the status last changed
 
-	// KeptFor is how long from Created on the task is kept. It grows while the task
-	// works, and never shrinks.
+	// KeptFor is how long from Created on the task is kept. It grows as long as the task
+	// has not ended, and never shrinks.
 	KeptFor time.Duration
+
+	Dropped bool // it has ended, and its outcome is no longer kept, only its key
 
 	Questions map[string]json.RawMessage // those that wait for an answer; only with InputRequired
 	Result    json.RawMessage            // only with Completed
@@ -88,7 +90,11 @@ func (t *Task) State() State {
 // look returns the state. The caller holds store.mu.
 func (t *Task) look() State {
 	s := t.state
-	s.KeptFor = s.Updated.Sub(s.Created) + KeepFor
+	lasted := time.Since(s.Created)
+	if s.Status.final() {
+		lasted = s.Updated.Sub(s.Created)
+	}
+	s.KeptFor = lasted + KeepFor
 	if s.Status == InputRequired {
 		s.Questions = make(map[string]json.RawMessage, len(t.waiting))
 		for key, q := range t.waiting {
@@ -116,6 +122,16 @@ func (t *Task) ForgetKey() {
 	t.store.mu.Lock()
 	defer t.store.mu.Unlock()
 	t.store.forgetKey(t)
+}
+
+// Drop forgets the outcome of a task that has ended and was not shown, and keeps its key: to
+// the same call, sent again, it has ended without one. It does nothing to other tasks.
+func (t *Task) Drop() {
+	t.store.mu.Lock()
+	defer t.store.mu.Unlock()
+	if !t.gone && !t.shown && t.state.Status.final() {
+		t.store.drop(t)
+	}
 }
 
 // Note sets the message that tells what the task is doing, cut to MaxNoteBytes. Nothing
@@ -209,21 +225,28 @@ func (t *Task) Ask(ctx context.Context, questions map[string]json.RawMessage) (m
 	if err != nil {
 		return nil, err
 	}
-	answers := make(map[string]json.RawMessage, len(asked))
-	for key, q := range asked {
-		select {
-		case <-q.settled:
-			answers[key] = q.answer
-			continue
-		case <-ctx.Done():
-			err = ctx.Err()
-		case <-t.done:
-			err = ErrEnded
+	for _, q := range asked {
+		if err = t.await(ctx, q); err != nil {
+			break
 		}
-		t.takeBack(asked)
-		return nil, err
 	}
-	return answers, nil
+	answers, answered := t.takeBack(asked)
+	if answered { // also in the moment of that error: its client was told that they are taken
+		return answers, nil
+	}
+	return nil, err
+}
+
+// await waits for the answer to a question.
+func (t *Task) await(ctx context.Context, q *question) error {
+	select {
+	case <-q.settled:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.done:
+		return ErrEnded
+	}
 }
 
 // put makes questions visible.
@@ -250,10 +273,20 @@ func (t *Task) put(questions map[string]json.RawMessage) (map[string]*question, 
 	return asked, nil
 }
 
-// takeBack removes questions that nobody waits for any more.
-func (t *Task) takeBack(asked map[string]*question) {
+// takeBack removes questions that nobody waits for any more. It returns the answers, and
+// whether they are all there.
+func (t *Task) takeBack(asked map[string]*question) (answers map[string]json.RawMessage, answered bool) {
 	t.store.mu.Lock()
 	defer t.store.mu.Unlock()
+	answers, answered = make(map[string]json.RawMessage, len(asked)), true
+	for key, q := range asked {
+		select {
+		case <-q.settled:
+			answers[key] = q.answer
+		default:
+			answered = false
+		}
+	}
 	maps.DeleteFunc(t.waiting, func(_ string, waiting *question) bool {
 		for _, q := range asked {
 			if q == waiting {
@@ -263,6 +296,7 @@ func (t *Task) takeBack(asked map[string]*question) {
 		return false
 	})
 	t.settle()
+	return answers, answered
 }
 
 // Answer hands answers to the questions with the same keys. Others are ignored, as the

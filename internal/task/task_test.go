@@ -64,6 +64,9 @@ func TestLife(t *testing.T) {
 		show(t, made)
 		pause(time.Second)
 		made.Note("running")
+		if got := made.State(); got.KeptFor != task.KeepFor+time.Second {
+			t.Errorf("after a second of work it is kept for %v, want that long after its end", got.KeptFor)
+		}
 		pause(time.Second)
 		if !made.Complete(json.RawMessage(`{}`)) {
 			t.Error("Complete() of a task that works = false")
@@ -186,24 +189,26 @@ func TestKeys(t *testing.T) {
 
 // TestCompleteUnshown: a result that is one only for those who have no handle.
 func TestCompleteUnshown(t *testing.T) {
-	var s task.Store
-	t.Cleanup(s.Close)
-	made := begin(t, &s, "", "k")
-	if !made.CompleteUnshown(json.RawMessage(`1`)) || made.CompleteUnshown(json.RawMessage(`2`)) {
-		t.Error("CompleteUnshown() twice, want true and false")
-	}
-	<-made.Done()
-	if again, began, err := s.Begin(task.Spec{Key: digest("k")}); again != made || began || err != nil {
-		t.Errorf("the same call = %v, %v; want the task that has ended", began, err)
-	}
-	shown := begin(t, &s, "", "")
-	want := show(t, shown)
-	if shown.CompleteUnshown(json.RawMessage(`1`)) {
-		t.Error("CompleteUnshown() of a task that was shown = true")
-	}
-	if diff := cmp.Diff(want, shown.State()); diff != "" {
-		t.Errorf("state (-want +got):\n%s", diff)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var s task.Store
+		t.Cleanup(s.Close)
+		made := begin(t, &s, "", "k")
+		if !made.CompleteUnshown(json.RawMessage(`1`)) || made.CompleteUnshown(json.RawMessage(`2`)) {
+			t.Error("CompleteUnshown() twice, want true and false")
+		}
+		<-made.Done()
+		if again, began, err := s.Begin(task.Spec{Key: digest("k")}); again != made || began || err != nil {
+			t.Errorf("the same call = %v, %v; want the task that has ended", began, err)
+		}
+		shown := begin(t, &s, "", "")
+		want := show(t, shown)
+		if shown.CompleteUnshown(json.RawMessage(`1`)) {
+			t.Error("CompleteUnshown() of a task that was shown = true")
+		}
+		if diff := cmp.Diff(want, shown.State()); diff != "" {
+			t.Errorf("state (-want +got):\n%s", diff)
+		}
+	})
 }
 
 // TestQuestions: answers come in parts, late and unknown ones do nothing, and keys do not
@@ -281,8 +286,7 @@ func TestQuestionsEnd(t *testing.T) {
 	})
 }
 
-// TestBounds: no owner fills the store for others, what was promised is kept, what was not
-// makes room.
+// TestBounds: no owner fills the store for others, and what was promised is kept.
 func TestBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s task.Store
@@ -319,17 +323,112 @@ func TestBounds(t *testing.T) {
 		if _, n := fill("a"); n < perOwner-1 {
 			t.Errorf("after their time has passed: room for %d, want all of it", n)
 		}
-		// Results that only a key leads to go when there is no room.
-		for i := range 2 * task.MaxTasks {
-			made, began, err := s.Begin(task.Spec{Owner: "keys", Key: digest(fmt.Sprint(i)), Cancel: func() {}})
-			if err != nil || !began {
-				t.Fatalf("Begin(key %d) = %v, %v", i, began, err)
+	})
+}
+
+// TestKeysStay: outcomes that only a key leads to make room, the oldest first, but not their
+// keys: within the hour nothing runs twice, also when another owner needs the room.
+func TestKeysStay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s task.Store
+		t.Cleanup(s.Close)
+		large := json.RawMessage(`"` + strings.Repeat("x", task.MaxResultBytes-2) + `"`)
+		spec := func(owner string, i int) task.Spec {
+			return task.Spec{Owner: owner, Key: digest(fmt.Sprint(i)), Cancel: func() {}}
+		}
+		const owners, each = 6, 100 // more of each than its share holds
+		for i := range each {
+			for o := range owners {
+				made, began, err := s.Begin(spec(fmt.Sprint(o), i))
+				if err != nil || !began {
+					t.Fatalf("Begin(owner %d, key %d) = %v, %v", o, i, began, err)
+				}
+				made.Complete(large)
+				pause(time.Microsecond)
+			}
+		}
+		kept := 0
+		for o := range owners {
+			dropped := true
+			for i := range each {
+				again, began, err := s.Begin(spec(fmt.Sprint(o), i))
+				if err != nil || began {
+					t.Fatalf("owner %d, key %d sent again = %v, %v; want the task that has run", o, i, began, err)
+				}
+				state := again.State()
+				if state.Dropped != (state.Result == nil) || state.Dropped && !dropped {
+					t.Errorf("owner %d, key %d: %s, dropped %v, %d bytes; want the oldest dropped", o, i, state.Status, state.Dropped, len(state.Result))
+				}
+				if dropped = state.Dropped; !dropped {
+					kept++
+				}
+			}
+		}
+		if most := task.MaxBytes / task.MaxResultBytes; kept > most || kept < most*9/10 {
+			t.Errorf("%d outcomes of %d are kept, want nearly %d", kept, owners*each, most)
+		}
+		for i := range task.MaxTasks/4 - each {
+			made, _, err := s.Begin(spec("0", each+i))
+			if err != nil {
+				t.Fatalf("Begin(key %d) = %v", each+i, err)
 			}
 			made.Complete(json.RawMessage(`{}`))
-			pause(time.Microsecond)
 		}
-		if _, began, _ := s.Begin(task.Spec{Owner: "keys", Key: digest(fmt.Sprint(2*task.MaxTasks - 1))}); began {
-			t.Error("the newest result of a key is gone")
+		if _, _, err := s.Begin(spec("0", -1)); !errors.Is(err, task.ErrFull) {
+			t.Errorf("one more than an owner may have = %v, want ErrFull", err)
+		}
+		if _, began, err := s.Begin(spec("1", -1)); !began || err != nil {
+			t.Errorf("another owner = %v, %v; want a new task", began, err)
+		}
+	})
+}
+
+// TestDrop: of a task that has ended and was not shown only the key stays.
+func TestDrop(t *testing.T) {
+	var s task.Store
+	t.Cleanup(s.Close)
+	made := begin(t, &s, "", "k")
+	made.Drop()
+	if made.State().Dropped {
+		t.Error("the outcome of a task that works is dropped")
+	}
+	made.CompleteUnshown(json.RawMessage(`1`))
+	made.Drop()
+	if got := made.State(); !got.Dropped || got.Result != nil || got.Status != task.Completed {
+		t.Errorf("after Drop() %+v", got)
+	}
+	if again, began, err := s.Begin(task.Spec{Key: digest("k")}); again != made || began || err != nil {
+		t.Errorf("the same call = %v, %v; want the task that has ended", began, err)
+	}
+	shown := begin(t, &s, "", "")
+	show(t, shown)
+	shown.Complete(json.RawMessage(`1`))
+	if shown.Drop(); shown.State().Dropped {
+		t.Error("an outcome that was promised is dropped")
+	}
+}
+
+// TestAnsweredInTime: an answer that was taken counts, also when the wait ends in the same
+// moment, whichever is noticed first.
+func TestAnsweredInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s task.Store
+		t.Cleanup(s.Close)
+		for range 64 {
+			made := begin(t, &s, "", "")
+			ctx, cancel := context.WithCancel(t.Context())
+			asked := make(chan error)
+			go func() {
+				_, err := made.Ask(ctx, map[string]json.RawMessage{"q": nil})
+				asked <- err
+			}()
+			synctest.Wait()
+			made.Answer(map[string]json.RawMessage{"q": json.RawMessage(`1`)})
+			cancel()
+			if err := <-asked; err != nil {
+				t.Fatalf("Ask() = %v, want the answer that was taken before", err)
+			}
+			made.Complete(nil)
 		}
 	})
 }
@@ -373,8 +472,8 @@ func TestRace(t *testing.T) {
 		t.Errorf("%d tasks for 8 keys, %d cancelled", ran.Load(), cancelled.Load())
 	}
 	s.Close()
-	if _, _, err := s.Begin(task.Spec{}); !errors.Is(err, task.ErrFull) {
-		t.Errorf("Begin() after Close = %v, want ErrFull", err)
+	if _, _, err := s.Begin(task.Spec{}); !errors.Is(err, task.ErrClosed) {
+		t.Errorf("Begin() after Close = %v, want ErrClosed", err)
 	}
 }
 

@@ -19,13 +19,12 @@ _PROGRAMS = os.path.dirname(os.path.abspath(__file__))
 
 
 def start_kernel(token: str, options: str, limits: dict[str, int], first: bool) -> int:
-    """Start a kernel process and return its pid; before the first one the guest is sealed."""
+    """Start a kernel process and return its pid; the first one seals the guest before."""
     pid = os.fork()
     if pid:
         return pid
     try:
         if first:
-            sys.path.insert(0, _PROGRAMS)
             import seal
 
             seal.seal()
@@ -154,7 +153,6 @@ def _open_way_out(port: int, open_files: int) -> None:
     """Start the forwarder in a thread: what it needs is built in, and a process would be a second Python."""
     import _warnings
 
-    sys.path.insert(0, _PROGRAMS)
     import forwarder
 
     forwarder.start(port, open_files)
@@ -164,16 +162,19 @@ def _open_way_out(port: int, open_files: int) -> None:
 
 def main() -> None:
     """Never returns: the guest ends with this process."""
+    sys.path.insert(0, _PROGRAMS)
+    import seal
+
     token, options = sys.argv[1], sys.argv[2]
     limits = {name: int(value) for name, _, value in (a.partition("=") for a in sys.argv[3:])}
     _signal.pthread_sigmask(_signal.SIG_BLOCK, [_signal.SIGCHLD])
     kernel = start_kernel(token, options, limits, first=True)
+    seal.give_up()
     if "egress" in limits:
         _open_way_out(limits["egress"], limits["open_files"])
     while True:
         status, reason = watch(kernel, limits["files"])
         end_everything()
-        sys.path.insert(0, _PROGRAMS)
         import aftermath
 
         aftermath.serve(token, WORK, limits["files"], status, reason)

@@ -25,6 +25,7 @@ from channel import Channel
 from display import Display
 from interrupts import Interrupts
 from lateimports import Finder
+from losses import Losses
 from memory import give_back
 from needs import Needs
 from pictures import Pictures
@@ -90,6 +91,7 @@ class Kernel:
         self._awaits = Awaits(self._interrupts, self._finder, self._pictures)
         self._work = Work(options.get("work", "/work"), options.get("files_limit", 10_000))
         self._activity = Activity()
+        self._losses = Losses()
         spaces, files = pristine.withdraw()
         self._asking = Asking(self._interrupts, self._channel)
         self._stage = Stage(options, self._interrupts, self._asking, fd)
@@ -101,6 +103,7 @@ class Kernel:
         self._finder.install()
         self._finder.present()
         self._activity.install()
+        self._losses.install()
         self._stage.streams.flush_at_fork()
         departures.install(pristine.MODULES["os"], self._stage.streams.flush)
         _register_at_fork(after_in_child=self._in_child)
@@ -186,6 +189,8 @@ class Kernel:
         if self._activity.seen:
             self._workers.end()
             done["files"] = self._work.changes()
+            self._spoil(done, self._work.excess())
+        self._spoil(done, self._losses.take())
         self._pictures.end()
         done["notes"] = self._pictures.notes
         self._answer(done)
@@ -289,6 +294,15 @@ class Kernel:
         done["status"] = "error"
         done["error"] = self._tracebacks.report(error)
         error.__traceback__ = None if error is self._interrupts.raised else error.__traceback__
+
+    def _spoil(self, done: dict, error: dict[str, str] | None) -> None:
+        """Make done, if it tells of success, tell of an error that the code was not told."""
+        if error is None:
+            return
+        if done["status"] == "ok" or done["status"] == "exit" and not done["exit"]:
+            done["status"], done["error"], done["exit"] = "error", error, None
+        else:
+            self._pictures.note(error["message"])
 
     def _exit_status(self, error: SystemExit) -> tuple[int, str]:
         """Return what the interpreter would make of the argument of sys.exit."""

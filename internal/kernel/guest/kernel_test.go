@@ -1,6 +1,11 @@
 package guest_test
 
 import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -139,6 +144,9 @@ func TestPicking(t *testing.T) {
 		{"words that are operators", []candidate{act("yes or no")}, "not_code", 0},
 		{"not", []candidate{act("not sure")}, "not_code", 0},
 		{"is", []candidate{act("math is fun")}, "not_code", 0},
+		{"is, with an operation", []candidate{act("what is 2+2")}, "not_code", 0},
+		{"is, with an operation and a call", []candidate{act("What is 5 % len('abc') in words")}, "not_code", 0},
+		{"is, of something known", []candidate{act("known is not known + [1]")}, "ok", 0},
 		{"address", []candidate{act("example.com")}, "not_code", 0},
 		{"prose", []candidate{act("What is 17% of 2340?")}, "not_code", 0},
 		{"nothing", nil, "not_code", 0},
@@ -193,6 +201,40 @@ func TestFiles(t *testing.T) {
 	}
 	if m, _, err = k.receive(); err != nil || !m.End || m.Size != 5 {
 		t.Fatalf("end of file: %+v, %v", m, err)
+	}
+}
+
+// What is sent of files is bounded in all, also of one that breaks off, and who gets less than
+// there is is told so.
+func TestFilesKeepToTheLimit(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, size := range map[string]int{"ok": 3, "torn": 9, "grown": 9, "empty": 0} {
+		if err := os.WriteFile(filepath.Join(dir, name), bytes.Repeat([]byte("x"), size), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const program = `
+import json, sys
+sys.path.insert(0, sys.argv[1])
+import workfiles
+read, reads, said = workfiles._read, [], []
+def faulty(fd, n):
+    reads.append(n)
+    if len(reads) == 4: raise OSError(5, "torn off")
+    return read(fd, min(n, 4))
+class Channel:
+    def send(self, header, body=b""): said.append([header["index"], header["end"], len(body), header.get("error", "")])
+workfiles._read = faulty
+workfiles.Work(sys.argv[2], 100).get(Channel(), 1, ["ok", "torn", "grown", "empty", "ok", "none", "."], 10)
+print(json.dumps(said))
+`
+	out, err := exec.CommandContext(t.Context(), shared.python, "-I", "-B", "-c", program, shared.programs, dir).CombinedOutput()
+	const noRoom = "there is no room for the rest of it"
+	want := fmt.Sprintf(`[[0, false, 3, ""], [0, true, 0, ""], [1, false, 4, ""], [1, true, 0, "torn off"], [2, false, 3, ""], [2, true, 0, %[1]q], `+
+		`[3, true, 0, ""], [4, true, 0, %[1]q], [5, true, 0, "No such file or directory"], [6, true, 0, "not a regular file"]]`, noRoom)
+	if diff := cmp.Diff(want, strings.TrimSpace(string(out))); err != nil || diff != "" {
+		t.Errorf("get: %v (-want +got):\n%s", err, diff)
 	}
 }
 

@@ -127,7 +127,7 @@ func TestTables(t *testing.T) {
 		{
 			"cells to escape", "pd.DataFrame({'a': ['x|y', 'l\\nm', None], 'b': [1.5, float('nan'), 1e20]}, index=pd.Index(['p', 'q', 'r'], name='k'))",
 			[]string{"x|y  1.500000e+00"},
-			"| k | a | b |\n| --- | --- | --- |\n| p | x\\|y | 1.5 |\n| q | l<br>m | NaN |\n| r | NaN | 1e+20 |", 3, 2,
+			"| k | a | b |\n| --- | --- | --- |\n| p | x\\|y | 1.5 |\n| q | l⏎m | NaN |\n| r | NaN | 1e+20 |", 3, 2,
 		},
 		{
 			"series", "pd.Series([1, 2], name='s', index=pd.MultiIndex.from_tuples([('a', 1), ('b', 2)], names=['x', 'y']))",

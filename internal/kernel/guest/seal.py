@@ -10,13 +10,17 @@ root that they have, and the namespace's is the empty one. This costs no system
 call anything, which a filter (seccomp) does: gVisor computes its decisions anew
 for every thread and process that begins.
 
-Used between fork and exec, so that what is imported here costs nothing afterwards.
+The first child of init does it, between fork and exec; init itself gives up what
+it takes.
 """
 
 import _ctypes
+import sys
 
 # Of <linux/mount.h>.
 _READ_ONLY, _NO_SUID, _NO_DEVICES, _NO_EXEC = 1, 2, 4, 8
+# Of <linux/capability.h>: CAP_DAC_READ_SEARCH, CAP_KILL, CAP_SETGID, CAP_SETUID.
+_VERSION_3, _KEPT = 0x20080522, (2, 5, 6, 7)
 
 
 def seal() -> None:
@@ -25,3 +29,13 @@ def seal() -> None:
     flags = _READ_ONLY | _NO_SUID | _NO_DEVICES | _NO_EXEC
     if _ctypes.call_function(mount, (b"none", b"/", b"tmpfs", flags, b"size=4k")) != 0:
         raise OSError("the root of the guest could not be sealed")
+
+
+def give_up() -> None:
+    """Leave this process, for good, the capabilities that init needs later, and no other. Raises OSError."""
+    capset = _ctypes.dlsym(_ctypes.dlopen(None, 0), "capset")
+    low = sum(1 << capability for capability in _KEPT).to_bytes(4, sys.byteorder)
+    none = bytes(4)
+    sets = low + low + none + none * 3  # effective, permitted, inheritable; the same of numbers above 31
+    if _ctypes.call_function(capset, (_VERSION_3.to_bytes(4, sys.byteorder) + none, sets)) != 0:
+        raise OSError("init could not give up its capabilities")

@@ -129,17 +129,29 @@ class Sources:
         Prose can parse as Python: `hello`, `Note: this`, `yes or no`, `example.com`.
         A lone name or constant does nothing, nor do groups of such and annotations.
         Attributes and the operators that are words count if all the names in them
-        exist; every other operation counts.
+        exist; every other operation counts, unless it is compared by `is` with a
+        name that does not exist, as in `what is 2+2`.
         """
         if isinstance(statement, _ast.AnnAssign):
             return statement.value is not None
         if not isinstance(statement, _ast.Expr):
             return True
+        if self._is_question(statement.value):
+            return False
         names: list[str] = []
         worded = _operator_free(statement.value, names)
         if worded is None:
             return True
-        return worded and all(name in self._names or name in BUILTINS for name in names)
+        return worded and all(self._exists(name) for name in names)
+
+    def _is_question(self, expression) -> bool:
+        """Report whether an expression begins with a name that does not exist and `is`."""
+        if not isinstance(expression, _ast.Compare) or not isinstance(expression.ops[0], _IS):
+            return False
+        return isinstance(expression.left, _ast.Name) and not self._exists(expression.left.id)
+
+    def _exists(self, name: str) -> bool:
+        return name in self._names or name in BUILTINS
 
 
 def _operator_free(expression, names: list[str]) -> bool | None:
@@ -175,7 +187,8 @@ def _operator_free(expression, names: list[str]) -> bool | None:
     return worded
 
 
-_WORDS = (_ast.In, _ast.NotIn, _ast.Is, _ast.IsNot)
+_IS = (_ast.Is, _ast.IsNot)
+_WORDS = (_ast.In, _ast.NotIn, *_IS)
 
 
 def _is_hidden(source: str, last) -> bool:

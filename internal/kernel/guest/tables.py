@@ -127,4 +127,4 @@ def _row(cells: list[str]) -> str:
 
 def _escape(cell: str) -> str:
     cell = cell.replace("\\", "\\\\").replace("|", "\\|")
-    return cell.replace("\r\n", "<br>").replace("\n", "<br>").replace("\r", "<br>")
+    return cell.replace("\r\n", "⏎").replace("\n", "⏎").replace("\r", "⏎")

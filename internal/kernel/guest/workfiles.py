@@ -8,6 +8,9 @@ from pristine import BUILTINS as __builtins__  # isort: skip
 
 import os
 import stat
+from errno import EDQUOT
+
+from text import plural
 
 CHUNK_BYTES = 1 << 20
 LISTED = 20_000  # entries that one report may name
@@ -21,18 +24,26 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _MORE = os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 _KINDS = {stat.S_IFREG: "file", stat.S_IFLNK: "link", stat.S_IFIFO: "fifo", stat.S_IFSOCK: "socket"}
 _S_IFMT, _S_ISREG, _S_ISDIR = stat.S_IFMT, stat.S_ISREG, stat.S_ISDIR
+_NO_ROOM = "there is no room for the rest of it"
 
 
 class Work:
-    """The folder `root`, of which at most `limit` entries are looked at."""
+    """The folder `root`, of which at most `limit` entries are looked at, and twice as many counted."""
 
     def __init__(self, root: str, limit: int) -> None:
         self._root = os.fsencode(root)
         self._limit = limit
         self._seen: dict[bytes, tuple[int, str, str]] = {}
+        self._count = self._before = 0  # entries at the last look, and at the one before
 
     def scan(self) -> tuple[dict[bytes, tuple[int, str, str]], bool]:
         """Return path → (size, kind, stamp) of all that is no folder, and whether the limit was passed."""
+        self._before = self._count
+        found, self._count = self._look()
+        return found, self._count > self._limit
+
+    def _look(self) -> tuple[dict[bytes, tuple[int, str, str]], int]:
+        """Return what is there and how many entries were counted."""
         found: dict[bytes, tuple[int, str, str]] = {}
         folders = [b""]
         count = 0
@@ -42,13 +53,29 @@ class Work:
                 with _scandir(self._root + b"/" + folder if folder else self._root) as entries:
                     for entry in entries:
                         count += 1
-                        if count > self._limit:
-                            return found, True
                         path = folder + b"/" + entry.name if folder else entry.name
-                        self._note(entry, path, found, folders)
+                        if count <= self._limit:
+                            self._note(entry, path, found, folders)
+                        elif count > 2 * self._limit:
+                            return found, count
+                        elif entry.is_dir(follow_symlinks=False):
+                            folders.append(path)
             except OSError:  # removed or made unreadable while we looked
                 continue
-        return found, False
+        return found, count
+
+    def excess(self) -> dict[str, str] | None:
+        """Return an error if more than the limit was there at the last look and more than before it.
+
+        Who only deletes gets none. `init` tells the same while code runs, but looks twice a second.
+        """
+        if self._count <= max(self._limit, self._before):
+            return None
+        most = 2 * self._limit
+        there = f"{self._count:,}" if self._count <= most else f"{most:,} or more"
+        text = f"more than {plural(self._limit, 'file')} in {self._root.decode()}: {there} files and folders are there"
+        text = f"[Errno {EDQUOT}] {text}"
+        return {"type": "OSError", "message": text, "traceback": "OSError: " + text}
 
     def _note(self, entry, path: bytes, found: dict, folders: list) -> None:
         try:
@@ -99,39 +126,50 @@ class Work:
         except OSError:
             return
         kind = _KINDS.get(_S_IFMT(info.st_mode), "device")
+        self._count += path not in self._seen  # the host has put it there, no run
         self._seen[path] = (info.st_size, kind, f"{info.st_mtime_ns}-{info.st_ctime_ns}-{info.st_ino}")
 
     def get(self, channel, identity: int, paths: list[str], limit: int) -> None:
-        """Send the bytes of each path, `limit` at most in all."""
+        """Send the bytes of each path, `limit` at most in all; a file with more is told as not whole."""
         left = limit
         for index, path in enumerate(paths):
-            size, error = 0, ""
-            try:
-                size = self._send(channel, identity, index, path.encode("latin-1"), left)
-            except OSError as problem:
-                error = problem.strerror or "unreadable"
-            left -= size
-            channel.send({"op": "file", "id": identity, "index": index, "end": True, "size": size, "error": error})
+            sent, error = self._send(channel, identity, index, path.encode("latin-1"), left)
+            left -= sent
+            channel.send({"op": "file", "id": identity, "index": index, "end": True, "size": sent, "error": error})
 
-    def _send(self, channel, identity: int, index: int, path: bytes, limit: int) -> int:
+    def _send(self, channel, identity: int, index: int, path: bytes, limit: int) -> tuple[int, str]:
+        """Send the bytes of one path; return how many they were, and why they are not all or ''."""
+        sent = 0
+        try:
+            fd = self._open_file(path)
+        except OSError as problem:
+            return sent, problem.strerror or "unreadable"
+        try:
+            while True:
+                try:
+                    data = _read(fd, min(CHUNK_BYTES, limit - sent) or 1)
+                except OSError as problem:
+                    return sent, problem.strerror or "unreadable"
+                if not data:
+                    return sent, ""
+                if sent == limit:
+                    return sent, _NO_ROOM
+                channel.send({"op": "file", "id": identity, "index": index, "end": False}, data)
+                sent += len(data)
+        finally:
+            _close(fd)
+
+    def _open_file(self, path: bytes) -> int:
+        """Open a regular file; the caller closes it."""
         folder = self._folder(path, make=False)
         try:
             fd = _open(path.rpartition(b"/")[2], _FILE, dir_fd=folder)
         finally:
             _close(folder)
-        try:
-            if not _S_ISREG(_fstat(fd).st_mode):
-                raise OSError(22, "not a regular file")
-            sent = 0
-            while sent < limit:
-                data = _read(fd, min(CHUNK_BYTES, limit - sent))
-                if not data:
-                    break
-                channel.send({"op": "file", "id": identity, "index": index, "end": False}, data)
-                sent += len(data)
-            return sent
-        finally:
+        if not _S_ISREG(_fstat(fd).st_mode):
             _close(fd)
+            raise OSError(22, "not a regular file")
+        return fd
 
     def _folder(self, path: bytes, make: bool) -> int:
         """Open the folder of path, step by step; the caller closes it."""

@@ -26,15 +26,15 @@ type fixture struct {
 	wav    []byte // a sound of one sample
 }
 
-// newFixture returns the server of all scenarios.
-func newFixture() (*mcp.Server, error) {
+// newFixture returns the server of all scenarios, whose tasks the caller closes.
+func newFixture() (*mcp.Server, *mcpserver.Tasks, error) {
 	sealer, err := newSealer()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	dot, err := onePixel()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	f := &fixture{
 		sealer: sealer, png: dot, wav: oneSample(),
@@ -61,7 +61,7 @@ func newFixture() (*mcp.Server, error) {
 	f.tasks.Attach(f.server)
 	f.addPrompts()
 	f.addResources()
-	return f.server, nil
+	return f.server, f.tasks, nil
 }
 
 // onePixel returns a PNG picture.

@@ -93,9 +93,18 @@ func run(ctx context.Context, arguments []string, out io.Writer) error {
 // headerTimeout is how long a client of the fixture may take to say what it wants.
 const headerTimeout = 10 * time.Second
 
+// closeGrace is what tasks of the fixture have to end.
+const closeGrace = 5 * time.Second
+
+func closeTasks(ctx context.Context, tasks *mcpserver.Tasks) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
+	defer cancel()
+	return tasks.Close(ctx)
+}
+
 // serveFixture serves the fixture while use runs.
 func serveFixture(ctx context.Context, address string, use func(url string) error) error {
-	fixture, err := newFixture()
+	fixture, tasks, err := newFixture()
 	if err != nil {
 		return err
 	}
@@ -111,7 +120,7 @@ func serveFixture(ctx context.Context, address string, use func(url string) erro
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	err = use("http://" + listener.Addr().String() + "/mcp")
-	err = errors.Join(err, server.Close())
+	err = errors.Join(err, server.Close(), closeTasks(ctx, tasks))
 	if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
 		err = errors.Join(err, served)
 	}

@@ -19,23 +19,34 @@ const bytecodeDir = "__pycache__"
 
 // AddBytecode links the bytecode of a wheel, which was compiled after the environment
 // dir was made of it, beside the sources that are still those of the wheel. Each folder
-// of bytecode comes by one rename; nothing else changes. An environment that does not
-// exist any more is none of its business.
+// of bytecode comes by one rename; nothing else changes. An environment that is removed
+// before or meanwhile is not made again.
 func AddBytecode(ctx context.Context, dir string, p Part) error {
-	lock, err := os.Open(dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	err := addBytecode(ctx, dir, p)
+	if _, statErr := os.Lstat(dir); errors.Is(statErr, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("environment: %w", err)
+		return fmt.Errorf("add bytecode to an environment: %w", err)
+	}
+	return nil
+}
+
+func addBytecode(ctx context.Context, dir string, p Part) error {
+	lock, err := os.Open(dir)
+	if err != nil {
+		return err
 	}
 	defer lock.Close() // unlocks
 	if err := flock.Wait(ctx, lock); err != nil {
-		return fmt.Errorf("environment: %w", err)
+		return err
+	}
+	if err := flock.Named(lock, dir); err != nil {
+		return err
 	}
 	f := farm{dir: dir}
-	if err := errors.Join(os.RemoveAll(f.path(stageName)), makeFolder(f.path(stageName))); err != nil {
-		return fmt.Errorf("environment: %w", err)
+	if err := f.clearStage(); err != nil {
+		return err
 	}
 	err = filepath.WalkDir(p.Tree, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() || d.Name() != bytecodeDir {
@@ -43,10 +54,15 @@ func AddBytecode(ctx context.Context, dir string, p Part) error {
 		}
 		return errors.Join(f.addFolder(p.Tree, name), ctx.Err())
 	})
-	if err := errors.Join(err, os.RemoveAll(f.path(stageName))); err != nil {
-		return fmt.Errorf("add bytecode: %w", err)
+	return errors.Join(err, os.RemoveAll(f.path(stageName)))
+}
+
+// clearStage makes the hidden folder, empty, but not the environment that it is in.
+func (f *farm) clearStage() error {
+	if err := os.RemoveAll(f.path(stageName)); err != nil {
+		return err
 	}
-	return nil
+	return os.Mkdir(f.path(stageName), 0o700)
 }
 
 // addFolder links one folder of bytecode of tree.
@@ -61,7 +77,7 @@ func (f *farm) addFolder(tree, from string) error {
 		return err
 	}
 	stage := filepath.Join(f.path(stageName), bytecodeDir)
-	if err := errors.Join(os.RemoveAll(stage), makeFolder(stage)); err != nil {
+	if err := errors.Join(os.RemoveAll(stage), os.Mkdir(stage, 0o755), os.Chmod(stage, 0o755)); err != nil {
 		return err
 	}
 	linked := 0

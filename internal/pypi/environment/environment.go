@@ -92,15 +92,10 @@ func apply(ctx context.Context, dir string, parts []Part) (c Change, err error) 
 	if err := f.look(); err != nil {
 		return c, err
 	}
-	if f.leftovers {
-		if err := os.RemoveAll(f.path(stageName)); err != nil {
-			return c, err
-		}
-	}
 	if f.plan(); len(f.come)+len(f.gone) == 0 {
-		return c, nil
+		return c, f.removeLeftovers()
 	}
-	if err := makeFolder(f.path(stageName)); err != nil {
+	if err := f.clearStage(); err != nil {
 		return c, err
 	}
 	if err := f.stage(ctx, parts); err != nil {
@@ -140,6 +135,14 @@ type farm struct {
 }
 
 func (f *farm) path(name string) string { return filepath.Join(f.dir, name) }
+
+// removeLeftovers removes what somebody who was killed left.
+func (f *farm) removeLeftovers() error {
+	if !f.leftovers {
+		return nil
+	}
+	return os.RemoveAll(f.path(stageName))
+}
 
 // look reads the state and the names that are there. A state that cannot be read
 // counts as none: everything is made anew.

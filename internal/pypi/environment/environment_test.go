@@ -204,3 +204,39 @@ func TestStoppedBeforeNamesChange(t *testing.T) {
 		t.Errorf("made %v", got)
 	}
 }
+
+// Bytecode that comes late comes beside the sources of its own wheel only, and does not
+// bring back an environment that is removed.
+func TestAddBytecode(t *testing.T) {
+	one := part(t, "one", "a/x.py", "a/sub/y.py", "b/z.py")
+	two := part(t, "two", "b/z.py", "b/__pycache__/z.cpython-314.pyc")
+	dir := filepath.Join(t.TempDir(), "env")
+	apply(t, dir, two, one) // the file of the first one stands
+	for _, f := range []string{"a/__pycache__/x.cpython-314.pyc", "a/__pycache__/none.cpython-314.pyc", "a/sub/__pycache__/y.cpython-314.pyc", "b/__pycache__/z.cpython-314.pyc"} {
+		to := filepath.Join(one.Tree, f)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(to), 0o700), os.WriteFile(to, []byte("code"), 0o444)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if err := environment.AddBytecode(t.Context(), dir, one); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := map[string]string{
+		"a/x.py": "one", "a/sub/y.py": "one", "b/z.py": "two", "b/__pycache__/z.cpython-314.pyc": "two",
+		"a/__pycache__/x.cpython-314.pyc": "code", "a/sub/__pycache__/y.cpython-314.pyc": "code",
+	}
+	if diff := cmp.Diff(want, contents(t, dir)); diff != "" {
+		t.Error(diff)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := environment.AddBytecode(t.Context(), dir, one); err != nil {
+		t.Errorf("of one that is removed: %v", err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("an environment that is removed is there again: %v", err)
+	}
+}

@@ -38,9 +38,12 @@ const (
 	maxBundle    = 16 << 20
 )
 
+// defaultIndex is the index of PyPI, as pip and uv have it.
+const defaultIndex = "https://pypi.org/simple/"
+
 // Config is what the operator has set; variables fill what is empty.
 type Config struct {
-	IndexURL       string   // index that is asked last; "" is uv's own default
+	IndexURL       string   // index that is asked last; "" is what variables say, else that of PyPI
 	ExtraIndexURLs []string // asked before it, in this order
 	FindLinks      []string // folders of wheels, or URLs of pages that link to some
 	NoIndex        bool     // only FindLinks
@@ -51,7 +54,7 @@ type Config struct {
 // Sources is where packages come from. It does not change and is safe for concurrent
 // use. Print it as you like: it shows no credentials.
 type Sources struct {
-	index     *url.URL // nil: uv's own default, or none
+	index     *url.URL // nil: none
 	extra     []*url.URL
 	findLinks []string // absolute folders, URLs
 	noIndex   bool
@@ -83,15 +86,13 @@ func Read(c Config) (*Sources, error) {
 }
 
 func (s *Sources) readIndexes(c Config) (err error) {
-	main := first(c.IndexURL, s.vars.get("UV_DEFAULT_INDEX"), s.vars.get("UV_INDEX_URL"), s.vars.get("PIP_INDEX_URL"))
+	main := first(c.IndexURL, s.vars.get("UV_DEFAULT_INDEX"), s.vars.get("UV_INDEX_URL"), s.vars.get("PIP_INDEX_URL"), defaultIndex)
 	s.noIndex = c.NoIndex || c.IndexURL == "" && isTrue(s.vars.get("PIP_NO_INDEX"))
 	if s.noIndex {
 		return nil
 	}
-	if main != "" {
-		if s.index, err = s.parseIndex(main); err != nil {
-			return err
-		}
+	if s.index, err = s.parseIndex(main); err != nil {
+		return err
 	}
 	extra := c.ExtraIndexURLs
 	if len(extra) == 0 {
@@ -197,20 +198,12 @@ func (s *Sources) readBundle(c Config) error {
 }
 
 // Index returns the URL of the index that is asked last, without credentials; "" when
-// it is uv's own default or there is none.
+// there is none.
 func (s *Sources) Index() string {
 	if s.index == nil {
 		return ""
 	}
 	return bare(s.index)
-}
-
-// Indexes returns how many indexes are asked.
-func (s *Sources) Indexes() int {
-	if s.noIndex {
-		return 0
-	}
-	return 1 + len(s.extra)
 }
 
 // Folders returns the local folders of wheels.
@@ -242,11 +235,8 @@ func (s *Sources) String() string {
 	for _, u := range s.extra {
 		parts = append(parts, bare(u))
 	}
-	switch {
-	case s.index != nil:
+	if s.index != nil {
 		parts = append(parts, bare(s.index))
-	case !s.noIndex:
-		parts = append(parts, "uv's default index")
 	}
 	for _, l := range s.findLinks {
 		parts = append(parts, s.Redact(l))

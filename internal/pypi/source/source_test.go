@@ -37,6 +37,9 @@ func variable(s *source.Sources, name string) string {
 	return ""
 }
 
+// pypi is the index when nothing is set.
+const pypi = "https://pypi.org/simple/"
+
 func TestVariables(t *testing.T) {
 	dir := t.TempDir()
 	for name, test := range map[string]struct {
@@ -44,14 +47,14 @@ func TestVariables(t *testing.T) {
 		want   string // of UV_DEFAULT_INDEX, UV_INDEX, UV_FIND_LINKS
 		shown  string
 	}{
-		"nothing":         {source.Config{}, "||", "uv's default index"},
+		"nothing":         {source.Config{}, pypi + "||", pypi},
 		"setting first":   {source.Config{IndexURL: "https://a/s", Environ: []string{"UV_DEFAULT_INDEX=https://b/s", "PIP_INDEX_URL=https://c/s"}}, "https://a/s||", "https://a/s"},
 		"uv before pip":   {source.Config{Environ: []string{"PIP_INDEX_URL=https://c/s", "UV_INDEX_URL=https://b/s"}}, "https://b/s||", "https://b/s"},
 		"pip":             {source.Config{Environ: []string{"PIP_INDEX_URL=https://c/s", "PIP_EXTRA_INDEX_URL=https://d/s https://e/s"}}, "https://c/s|https://d/s https://e/s|", "https://d/s, https://e/s, https://c/s"},
 		"credentials":     {source.Config{IndexURL: "https://u:pass@a/s"}, "https://u:pass@a/s||", "https://a/s"},
-		"name":            {source.Config{Environ: []string{"UV_INDEX=my.corp=https://a/s", "UV_INDEX_MY_CORP_USERNAME=u", "UV_INDEX_MY_CORP_PASSWORD=p w"}}, "|https://u:p%20w@a/s|", "https://a/s, uv's default index"},
+		"name":            {source.Config{Environ: []string{"UV_INDEX=my.corp=https://a/s", "UV_INDEX_MY_CORP_USERNAME=u", "UV_INDEX_MY_CORP_PASSWORD=p w"}}, pypi + "|https://u:p%20w@a/s|", "https://a/s, " + pypi},
 		"folders":         {source.Config{FindLinks: []string{dir}, NoIndex: true}, "||" + dir, dir},
-		"variable folder": {source.Config{Environ: []string{"UV_FIND_LINKS=" + dir + ",https://x:yyyy@h/l", "PIP_FIND_LINKS=/no/such"}}, "||" + dir + ",https://x:yyyy@h/l", "uv's default index, " + dir + ", https://***@h/l"},
+		"variable folder": {source.Config{Environ: []string{"UV_FIND_LINKS=" + dir + ",https://x:yyyy@h/l", "PIP_FIND_LINKS=/no/such"}}, pypi + "||" + dir + ",https://x:yyyy@h/l", pypi + ", " + dir + ", https://***@h/l"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := read(t, test.config)
@@ -70,7 +73,7 @@ func TestEnviron(t *testing.T) {
 	}})
 	got := s.Environ()
 	slices.Sort(got)
-	want := []string{"HTTPS_PROXY=http://p:1", "NO_PROXY=a", "UV_HTTP_TIMEOUT=9", "UV_INDEX_STRATEGY=unsafe-best-match", "UV_NATIVE_TLS=true", "UV_SYSTEM_CERTS=true"}
+	want := []string{"HTTPS_PROXY=http://p:1", "NO_PROXY=a", "UV_DEFAULT_INDEX=" + pypi, "UV_HTTP_TIMEOUT=9", "UV_INDEX_STRATEGY=unsafe-best-match", "UV_NATIVE_TLS=true", "UV_SYSTEM_CERTS=true"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

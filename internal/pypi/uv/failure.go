@@ -127,14 +127,22 @@ func spaced(spec string) string {
 	return spec[:i] + " " + strings.TrimRight(strings.TrimPrefix(spec[i:], "=="), ",.")
 }
 
+// nameOf returns the name in "pandas[x]>=2", normalised.
+func nameOf(spec string) string {
+	if i := strings.IndexAny(spec, "<>=!~["); i >= 0 {
+		spec = spec[:i]
+	}
+	return requirement.Normalize(spec)
+}
+
 // neededBy says who needs a package that nobody asked for.
 func (c *complaint) neededBy(spec string) string {
-	name := requirement.Normalize(strings.FieldsFunc(spec, func(r rune) bool { return strings.ContainsRune("<>=!~[", r) })[0])
+	name := nameOf(spec)
 	if slices.ContainsFunc(c.q.Requirements, func(r requirement.Requirement) bool { return r.Name == name }) {
 		return ""
 	}
 	for _, m := range dependency.FindAllStringSubmatch(c.text, -1) {
-		if requirement.Normalize(strings.FieldsFunc(m[2], func(r rune) bool { return strings.ContainsRune("<>=!~[", r) })[0]) == name {
+		if nameOf(m[2]) == name {
 			return ", which " + spaced(m[1]) + " needs"
 		}
 	}

@@ -2,13 +2,10 @@ package uv
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -19,9 +16,6 @@ import (
 	"runpython/internal/pypi/requirement"
 	"runpython/internal/pypi/wheel"
 )
-
-// maxPins bounds the wheels of one resolution.
-const maxPins = 500
 
 // Bounds of how often a resolution is tried again because files of a further package
 // have no upload time, and of the packages that are known for that.
@@ -56,18 +50,18 @@ func (p *Program) Resolve(ctx context.Context, q Query) (Resolution, error) {
 	var r Resolution
 	for range maxRounds {
 		exempt := p.exempt()
-		out, err := p.compile(ctx, q, exempt)
+		lock, printed, err := p.compile(ctx, q, exempt)
 		if err == nil {
-			r.Pins, err = p.pins(ctx, out.text)
-			r.Warnings = warnings(string(out.errors))
+			r.Warnings = warnings(printed)
+			r.Pins, err = pins(lock)
 			return r, err
 		}
 		if ctx.Err() != nil {
 			return r, err
 		}
-		found := untimed(string(out.errors), exempt)
+		found := untimed(printed, exempt)
 		if q.Before.IsZero() || len(found) == 0 || !p.addTimeless(found) {
-			return r, p.explain(ctx, q, string(out.errors), err)
+			return r, p.explain(ctx, q, printed, err)
 		}
 		r.Untimed = true
 	}
@@ -97,8 +91,14 @@ func (p *Program) addTimeless(names []string) bool {
 	return true
 }
 
-// compile runs one resolution.
-func (p *Program) compile(ctx context.Context, q Query, exempt []string) (output, error) {
+// compile runs one resolution and returns the lock, in JSON, and what uv printed beside.
+func (p *Program) compile(ctx context.Context, q Query, exempt []string) (lock []byte, printed string, err error) {
+	select {
+	case p.slots <- struct{}{}:
+		defer func() { <-p.slots }()
+	case <-ctx.Done():
+		return nil, "", context.Cause(ctx)
+	}
 	args := []string{
 		"pip", "compile", "-", "--format", "pylock.toml", "--no-header", "--no-annotate", "--only-binary", ":all:",
 		"--python", p.config.Python, "--color", "never",
@@ -116,12 +116,19 @@ func (p *Program) compile(ctx context.Context, q Query, exempt []string) (output
 	if len(q.Constraints) > 0 {
 		name, err := p.constraintsFile(q.Constraints)
 		if err != nil {
-			return output{}, err
+			return nil, "", err
 		}
 		defer func() { _ = os.Remove(name) }() // else sweep does
 		args = append(args, "--constraints", name)
 	}
-	return p.run(ctx, command{program: p.Path, args: args, env: p.environ(), input: lines(q.Requirements)})
+	reader := p.startReader(ctx)
+	out, err := p.run(ctx, command{program: p.Path, args: args, env: p.environ(), input: strings.NewReader(lines(q.Requirements))})
+	if err != nil {
+		reader.abandon()
+		return nil, string(out.errors), err
+	}
+	lock, err = reader.read(out.text)
+	return lock, string(out.errors), err
 }
 
 func (p *Program) constraintsFile(list []requirement.Requirement) (string, error) {
@@ -129,19 +136,19 @@ func (p *Program) constraintsFile(list []requirement.Requirement) (string, error
 	if err != nil {
 		return "", err
 	}
-	_, err = f.Write(lines(list))
+	_, err = f.WriteString(lines(list))
 	return f.Name(), errors.Join(err, f.Close())
 }
 
 // constraintsPattern names the files with constraints.
 const constraintsPattern = "constraints-*.txt"
 
-func lines(list []requirement.Requirement) []byte {
+func lines(list []requirement.Requirement) string {
 	var b strings.Builder
 	for _, r := range list {
 		b.WriteString(r.String() + "\n")
 	}
-	return []byte(b.String())
+	return b.String()
 }
 
 // missingDate is what uv prints of a file without an upload time.
@@ -162,72 +169,6 @@ func untimed(text string, exempt []string) []string {
 		}
 	}
 	return names
-}
-
-// toJSON is a program that turns the lock into JSON. The interpreter has a parser for
-// TOML anyway.
-const toJSON = "import json, sys, tomllib; json.dump(tomllib.load(sys.stdin.buffer), sys.stdout, default=str)"
-
-// A lockFile is the part of a pylock.toml (PEP 751) that is used.
-type lockFile struct {
-	Packages []struct {
-		Name    string
-		Version string
-		Wheels  []struct {
-			Name   string
-			URL    string
-			Size   int64
-			Hashes map[string]string
-		}
-	}
-}
-
-// pins reads a lock.
-func (p *Program) pins(ctx context.Context, lock []byte) ([]wheel.Pin, error) {
-	out, err := p.run(ctx, command{program: p.config.Python, args: []string{"-I", "-S", "-B", "-c", toJSON}, input: lock})
-	if err != nil {
-		return nil, fmt.Errorf("read the lock: %w: %.200s", err, out.errors)
-	}
-	var file lockFile
-	if err := json.Unmarshal(out.text, &file); err != nil {
-		return nil, fmt.Errorf("read the lock: %w", err)
-	}
-	if len(file.Packages) > maxPins {
-		return nil, fault.New(fault.Invalid, nil, fmt.Sprintf("this needs %d packages, at most %d are installed", len(file.Packages), maxPins))
-	}
-	var pins []wheel.Pin
-	for _, pkg := range file.Packages {
-		var wheels []wheel.Pin
-		for _, w := range pkg.Wheels {
-			u, err := url.Parse(w.URL)
-			if err != nil {
-				return nil, fmt.Errorf("lock: the URL of a wheel of %s cannot be read", pkg.Name)
-			}
-			u.User = nil
-			wheels = append(wheels, wheel.Pin{
-				Name: pkg.Name, Version: pkg.Version, File: wheelName(w.Name, u), URL: u.String(),
-				SHA256: strings.ToLower(w.Hashes["sha256"]), Bytes: w.Size,
-			})
-		}
-		pin, ok := wheel.Best(wheels)
-		if !ok {
-			return nil, fault.New(fault.Invalid, nil, fmt.Sprintf("%s has no wheel that can be installed", pkg.Name))
-		}
-		if err := pin.Check(); err != nil {
-			return nil, fmt.Errorf("lock: %w", err)
-		}
-		pins = append(pins, pin)
-	}
-	slices.SortFunc(pins, wheel.Compare)
-	return pins, nil
-}
-
-// wheelName returns the name of a wheel: as the lock has it, or as its URL ends.
-func wheelName(name string, u *url.URL) string {
-	if name != "" {
-		return name
-	}
-	return path.Base(u.Path)
 }
 
 var (

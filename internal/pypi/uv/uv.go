@@ -17,10 +17,10 @@
 package uv
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -32,6 +32,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"runpython/internal/fault"
 	"runpython/internal/pypi/source"
 )
@@ -40,9 +42,11 @@ import (
 const (
 	maxOutput    = 8 << 20 // bytes of each stream
 	maxErrors    = 64 << 10
+	maxMemory    = 8 << 30 // bytes of address space
+	maxFile      = 2 << 30 // bytes of one file that it writes
 	versionTime  = 10 * time.Second
 	afterKill    = 2 * time.Second // for its streams to close
-	maxProcesses = 2               // of one Program at once
+	maxProcesses = 2               // resolutions of one Program at once
 	retries      = "2"             // of a request of uv
 )
 
@@ -68,7 +72,7 @@ type Program struct {
 	Origin  string // for people: where it comes from
 
 	config Config
-	slots  chan struct{}
+	slots  chan struct{} // taken by those who resolve
 
 	mu       sync.Mutex // guards what follows
 	timeless []string   // packages whose files have no upload time on the operator's index
@@ -76,42 +80,53 @@ type Program struct {
 
 // Open finds uv: the one that is given, the one on PATH, one that was fetched before,
 // else the wheel of the pinned version, which it fetches. The error of kind Unsupported
-// says what the operator can do.
+// says what the operator can do; when ctx ends, it is the cause of that.
 func Open(ctx context.Context, c Config) (*Program, error) {
 	if err := os.MkdirAll(filepath.Join(c.Data, "cache"), 0o700); err != nil {
 		return nil, fmt.Errorf("folder of uv: %w", err)
 	}
 	sweep(c)
-	p := &Program{Path: c.Path, Origin: "set by --uv", config: c, slots: make(chan struct{}, maxProcesses)}
-	if c.Path != "" {
-		if err := p.try(ctx); err != nil {
-			return nil, fault.New(fault.Unsupported, err, "the uv that --uv names does not work; name another one, or none")
-		}
-		return p, nil
+	p := &Program{config: c, slots: make(chan struct{}, maxProcesses)}
+	err := p.find(ctx)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
-	if found, err := exec.LookPath("uv"); err == nil {
-		p.Path, p.Origin = found, "found on PATH"
-		err := p.try(ctx)
-		if err == nil {
-			return p, nil
-		}
-		c.Log.Warn("the uv on PATH is not used", slog.Any("error", err))
-	}
-	path, err := fetched(ctx, c)
 	if err != nil {
 		return nil, err
-	}
-	p.Path, p.Origin = path, "fetched from the package index"
-	if err := p.try(ctx); err != nil {
-		return nil, fault.New(fault.Unsupported, err, "the uv that was fetched does not run on this machine; install uv and name it with --uv")
 	}
 	return p, nil
 }
 
+// find looks in all places.
+func (p *Program) find(ctx context.Context) error {
+	if p.config.Path != "" {
+		if err := p.try(ctx, p.config.Path, "set by --uv"); err != nil {
+			return fault.New(fault.Unsupported, err, "the uv that --uv names does not work; name another one, or none")
+		}
+		return nil
+	}
+	if found, err := exec.LookPath("uv"); err == nil {
+		err := p.try(ctx, found, "found on PATH")
+		if err == nil {
+			return nil
+		}
+		p.config.Log.Warn("the uv on PATH is not used", slog.Any("error", err))
+	}
+	path, err := fetched(ctx, p.config)
+	if err != nil {
+		return err
+	}
+	if err := p.try(ctx, path, "fetched from the package index"); err != nil {
+		return fault.New(fault.Unsupported, err, "the uv that was fetched does not run on this machine; install uv and name it with --uv")
+	}
+	return nil
+}
+
 var versionLine = regexp.MustCompile(`^uv ([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})`)
 
-// try asks the program for its version.
-func (p *Program) try(ctx context.Context) error {
+// try takes a program if it says that it is a uv which is new enough.
+func (p *Program) try(ctx context.Context, path, origin string) error {
+	p.Path, p.Origin = path, origin
 	ctx, cancel := context.WithTimeout(ctx, versionTime)
 	defer cancel()
 	out, err := p.run(ctx, command{program: p.Path, args: []string{"--version"}})
@@ -143,7 +158,7 @@ type command struct {
 	program string
 	args    []string
 	env     []string
-	input   []byte
+	input   io.Reader // nil: none
 }
 
 // An output is what a process printed.
@@ -154,23 +169,20 @@ type output struct {
 
 // run runs a process and all that it starts to its end, or until ctx ends.
 func (p *Program) run(ctx context.Context, c command) (output, error) {
-	select {
-	case p.slots <- struct{}{}:
-		defer func() { <-p.slots }()
-	case <-ctx.Done():
-		return output{}, context.Cause(ctx)
-	}
 	cmd := exec.CommandContext(ctx, c.program, c.args...)
 	cmd.Env = append([]string{"PATH=/usr/bin:/bin", "HOME=/nonexistent", "LC_ALL=C.UTF-8"}, c.env...)
 	cmd.Dir = p.config.Data
-	cmd.Stdin = bytes.NewReader(c.input)
+	cmd.Stdin = c.input
 	text, complaints := &bounded{most: maxOutput}, &bounded{most: maxErrors}
 	cmd.Stdout, cmd.Stderr = text, complaints
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = afterKill
-	err := cmd.Run()
-	out := output{text.Bytes(), complaints.Bytes()}
+	err := cmd.Start()
+	if err == nil {
+		err = errors.Join(confine(cmd.Process.Pid), cmd.Wait())
+	}
+	out := output{text.kept, complaints.kept}
 	switch {
 	case ctx.Err() != nil:
 		return out, context.Cause(ctx)
@@ -182,18 +194,30 @@ func (p *Program) run(ctx context.Context, c command) (output, error) {
 	return out, nil
 }
 
+// confine bounds the memory of a process that has just begun, and the files that it
+// writes: how long a page of an index is, the index decides.
+func confine(pid int) error {
+	err := errors.Join(
+		unix.Prlimit(pid, unix.RLIMIT_AS, &unix.Rlimit{Cur: maxMemory, Max: maxMemory}, nil),
+		unix.Prlimit(pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: maxFile, Max: maxFile}, nil))
+	if errors.Is(err, unix.ESRCH) {
+		return nil // it is over
+	}
+	return err
+}
+
 // bounded keeps the first bytes that are written to it.
 type bounded struct {
-	bytes.Buffer
+	kept []byte
 	most int
 	cut  bool
 }
 
 // Write never fails, so that the writing process goes on.
 func (b *bounded) Write(p []byte) (int, error) {
-	n := min(len(p), b.most-b.Len())
+	n := min(len(p), b.most-len(b.kept))
 	b.cut = b.cut || n < len(p)
-	b.Buffer.Write(p[:n])
+	b.kept = append(b.kept, p[:n]...)
 	return len(p), nil
 }
 

@@ -26,6 +26,15 @@ import (
 // Name is that of the file; fontconfig, matplotlib and Pillow look for the extension.
 const Name = "wqy-microhei.ttc"
 
+// Folder is where guests have the file, beside the host's fonts. Config names it too.
+const Folder = "/usr/local/share/fonts"
+
+// Config is the guests' /etc/fonts/fonts.conf: the fonts by which programs that ask fontconfig
+// get something readable for any name. matplotlib and Pillow look for files themselves.
+//
+//go:embed fonts.conf
+var Config string
+
 // SHA256 is the hash of what Unpack returns, in hex.
 const SHA256 = "2420e8078af796b19a3f6ef13de527a1a91c1e7171eea115926c614ced1009b3"
 

@@ -1,6 +1,6 @@
 # why: the token is found and a thousand pictures are sent in the kernel's name; a run's pictures are bounded in number and size.
 # kind: protocol
-# status: ok, error, crashed, killed, timeout, memory
+# status: killed
 # after: any
 
 import ctypes
@@ -39,9 +39,10 @@ def secrets():
 
 found, sockets = list(secrets()), list(channels())
 for _ in range(1000):
-    for token, n in found:
+    for token, n in found:  # of this run, or of the one before
         for fd in sockets:
-            os.write(fd, token + b'+{"op":"image","n":%d,"mime":"image/png","width":9,"height":9,"source":"pil"}\n' % n)
-            for _ in range(20):
-                os.write(fd, token + b"+" + b"\x89PNG\r\n\x1a\n" * 7000)
-            os.write(fd, token + b".")
+            for run in n, n + 1:
+                os.write(fd, token + b'+{"op":"image","n":%d,"mime":"image/png","width":9,"height":9,"source":"pil"}\n' % run)
+                for _ in range(20):
+                    os.write(fd, token + b"+" + b"\x89PNG\r\n\x1a\n" * 7000)
+                os.write(fd, token + b".")
