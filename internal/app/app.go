@@ -235,7 +235,7 @@ func (a *App) takeGuest(ctx context.Context, fill func(dir string) error) (*sand
 
 // startKernel makes a kernel of a guest for the chat of that id. On an error the guest is closed.
 func (a *App) startKernel(ctx context.Context, s *sandbox.Sandbox, id string, c kernel.Config, key string) (chat.Interpreter, error) {
-	gate, err := a.gateOf(s, id)
+	gate, err := a.gateOf(s, id) //nolint:contextcheck // it lives longer than the call
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

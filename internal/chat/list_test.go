@@ -33,6 +33,16 @@ func listed(t *testing.T, s *chat.Service, owner string, most int) (names []stri
 	}
 }
 
+// A graph is no Word template, whatever the host's tables say.
+func TestTypeOfGraph(t *testing.T) {
+	s, _ := newService(t, nil)
+	for _, name := range []string{"g.dot", "g.gv"} {
+		if files := ask(t, s, "", "file "+name+" graph{}").Files; len(files) != 1 || files[0].MIMEType != "text/vnd.graphviz" {
+			t.Errorf("%s: %+v", name, files)
+		}
+	}
+}
+
 func TestListFiles(t *testing.T) {
 	s, _ := newService(t, nil)
 	first := ask(t, s, "", "file a.txt one").ChatID

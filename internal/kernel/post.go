@@ -57,6 +57,14 @@ func (p *post) deliver(m *message, done <-chan struct{}) bool {
 		idle := p.idle
 		p.mu.Unlock()
 		select {
+		case <-idle: // before anything else: whoever takes messages now is of a later operation
+			if p.drop(m) {
+				return true
+			}
+			continue
+		default:
+		}
+		select {
 		case p.messages <- m:
 			return true
 		case <-done:

@@ -204,7 +204,7 @@ func (e *Endpoint) post(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	if !e.flights.begin() && !(continues(messages) && e.flights.rejoin()) {
+	if !e.flights.begin() && !(continues(messages, modern(r.Header.Get(versionHeader))) && e.flights.rejoin()) {
 		w.Header().Set("Retry-After", "5")
 		refuse(w, http.StatusServiceUnavailable, nil, invalidRequest("the server is stopping; try again in a moment"))
 		return
@@ -224,16 +224,16 @@ func (e *Endpoint) post(w http.ResponseWriter, r *http.Request) {
 }
 
 // continues reports whether calls in flight may need messages, which are taken while these are
-// waited for although the server takes no new calls: answers and new rounds, cancellations,
-// the way to a task.
-func continues(messages []envelope) bool {
+// waited for although the server takes no new calls: answers and, in the era that has them, new
+// rounds; cancellations; the way to a task.
+func continues(messages []envelope, rounds bool) bool {
 	for _, m := range messages {
 		switch m.method {
 		case "ping", methodGetTask, methodUpdateTask, methodCancelTask:
 			continue
 		case methodCallTool:
 			var state string
-			if !readMember(m, &state, "params", "requestState") || state == "" {
+			if !rounds || !readMember(m, &state, "params", "requestState") || state == "" {
 				return false
 			}
 		default:

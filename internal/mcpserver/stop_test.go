@@ -54,7 +54,13 @@ func TestStoppingTakesWhatCallsNeed(t *testing.T) {
 		refused = res.StatusCode == http.StatusServiceUnavailable
 		drain(res)
 	}
-	res := person.do(t, http.MethodPost, `{"jsonrpc":"2.0","id":1,"result":{"action":"accept","content":{"answer":"Ada"}}}`)
+	// A call of this era is new whatever it carries.
+	asRound := strings.Replace(callBody(legacy, "name?"), `"name":"chat"`, `"requestState":"x","name":"chat"`, 1)
+	res := c.do(t, http.MethodPost, asRound)
+	if drain(res); res.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("a call that poses as a round got %s", res.Status)
+	}
+	res = person.do(t, http.MethodPost, `{"jsonrpc":"2.0","id":1,"result":{"action":"accept","content":{"answer":"Ada"}}}`)
 	drain(res)
 	if text, err := io.ReadAll(question.Body); err != nil || !strings.Contains(string(text), `typed \"Ada\"`) {
 		t.Errorf("the answer got %s; the call %s, %v", res.Status, text, err)
