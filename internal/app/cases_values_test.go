@@ -42,9 +42,10 @@ var resultScenarios = []scenario{
 		{send: "```python\n[\n x,\n];\n```"},
 	}},
 	{"VAL-04", []step{
-		{send: "!pip install cowsay\n%matplotlib inline\nprint('x')", stdout: "x\n", text: []string{"not installed: cowsay"}, never: []string{"SyntaxError"}},
-		{send: "%pip install -q 'numpy>=2' pandas[excel]\n1 + 1", value: "2", text: []string{"numpy>=2", "pandas[excel]"}, never: []string{"SyntaxError"}},
-		{send: "```python\n!pip install cowsay\n```", text: []string{"not installed: cowsay"}, never: []string{"SyntaxError"}},
+		{send: "%matplotlib inline\nprint('x')", stdout: "x\n", text: []string{"%matplotlib was ignored"}, never: []string{"SyntaxError"}},
+		{send: "!pip install cowsay\n%matplotlib inline\nprint('x')", failure: []string{""}, text: []string{"Nothing was run", "--packages off", "%matplotlib was ignored"}, never: []string{"SyntaxError"}},
+		{send: "%pip install -q 'numpy>=2' pandas[excel]\n1 + 1", failure: []string{""}, text: []string{"Nothing was run", "--packages off"}, never: []string{"SyntaxError"}},
+		{send: "```python\n!pip install cowsay\n```", failure: []string{""}, text: []string{"Nothing was run", "--packages off"}, never: []string{"SyntaxError"}},
 		{send: "!ls -la\nprint('x')", failure: []string{"    !ls -la", "line 1", "subprocess.run(\"ls -la\", shell=True)"}, never: []string{"raise SyntaxError"}},
 		{send: "%%time\nprint('x')", stdout: "x\n", never: []string{"SyntaxError"}},
 	}},

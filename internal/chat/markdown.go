@@ -188,12 +188,12 @@ func printable(r rune) rune {
 }
 
 // escaped makes a line of text into Markdown that shows it, as long as it does not begin the
-// line. Backslashes stand where a renderer would see markup, or something to link although
-// it is none; elsewhere a model reads the text as it is. A closing bracket without an
-// opening one is nothing.
+// line. Backslashes stand where a renderer would see markup; elsewhere a model reads the
+// text as it is. A closing bracket without an opening one is nothing. An address that a client
+// makes a link of by itself stays: it says where it leads, and nothing is fetched for it.
 func escaped(s string) string {
 	s = strings.Map(printable, s)
-	if !strings.ContainsAny(s, "\\`*_[<&~|!:.@") {
+	if !strings.ContainsAny(s, "\\`*_[<&~|!") {
 		return s
 	}
 	var b strings.Builder
@@ -221,12 +221,6 @@ func marksUp(s string, i int) bool {
 		return beginsWord(after) || strings.HasPrefix(after, "#")
 	case '!':
 		return strings.HasPrefix(after, "[")
-	case ':':
-		return strings.HasPrefix(after, "//")
-	case '.':
-		return len(before) >= 3 && strings.EqualFold(before[len(before)-3:], "www")
-	case '@':
-		return !strings.HasSuffix(before, " ") && beginsWord(after)
 	}
 	return false
 }

@@ -48,13 +48,13 @@ func readers() []goldmark.Markdown {
 	return []goldmark.Markdown{goldmark.New(), goldmark.New(goldmark.WithExtensions(extension.GFM, extension.Footnote))}
 }
 
-// markup names what a renderer finds in a reply that would act: fetch, lead away or be HTML.
+// markup names what a renderer finds in a reply that would act: fetch, lead elsewhere than it says, or be HTML.
 func markup(source string) []string {
 	var found []string
 	for _, m := range readers() {
 		_ = ast.Walk(m.Parser().Parse(text.NewReader([]byte(source))), func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 			switch n.(type) {
-			case *ast.Link, *ast.Image, *ast.AutoLink, *ast.RawHTML, *ast.HTMLBlock, *ast.Heading, *ast.Blockquote:
+			case *ast.Link, *ast.Image, *ast.RawHTML, *ast.HTMLBlock, *ast.Heading, *ast.Blockquote:
 				if entering {
 					found = append(found, n.Kind().String())
 				}
@@ -69,7 +69,7 @@ func markup(source string) []string {
 func rendered(t *testing.T, source string) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := readers()[1].Convert([]byte(source), &b); err != nil {
+	if err := goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough)).Convert([]byte(source), &b); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
