@@ -191,3 +191,20 @@ with open("/proc/self/mem", "rb", 0) as memory:
             token = found[1] if found else token
 assert token
 `
+
+// Looking through /work costs each run of a chat that has many files; a chat that has written
+// nothing, in a guest that was only just begun, does not pay for it.
+func TestOnlyWhatMayHaveWrittenIsLookedAfter(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	k := s.Kernel(t, s.Open(t), 0)
+	const seen = `import sys
+frame = sys._getframe()
+while not hasattr(frame.f_locals.get('self'), '_activity'): frame = frame.f_back
+frame.f_locals['self']._activity.seen`
+	if got := evaluate(t, k, seen); got != "False" {
+		t.Errorf("before anything was written: %s; want False", got)
+	}
+	if got := evaluate(t, k, "open('x', 'w').close()\n"+seen); got != "True" {
+		t.Errorf("after a file was made: %s; want True", got)
+	}
+}

@@ -154,7 +154,9 @@ class Kernel:
                 self._interrupts.call(reseed, seed)
             except Exception:  # modules of the chat's own with those names
                 pass
+        seen = self._activity.seen
         self._work.baseline()
+        self._activity.seen = seen  # what the kernel does itself is nothing that the chat has written
         self._channel.send({"op": "hello", "python": _VERSION, "pid": self._pid})
 
     def _get(self, header: dict, body: bytes) -> None:
