@@ -101,16 +101,16 @@ func TestUVFromAFolder(t *testing.T) {
 // PKG-31: without uv and without an index, all that needs no package works.
 func TestUVThatCannotBeHad(t *testing.T) {
 	t.Setenv("PATH", "/nonexistent")
-	for name, prepare := range map[string]func(x *indextest.Index){
-		"not there":      func(*indextest.Index) {},
-		"other content":  func(x *indextest.Index) { uvOnIndex(t, x, func(b []byte) []byte { return append(b, 'x') }) },
-		"index is HTML":  func(x *indextest.Index) { x.HTML = true; uvOnIndex(t, x, same) },
-		"index is gone":  func(x *indextest.Index) { x.Server.Close() },
-		"other versions": func(x *indextest.Index) { x.Add(t, indextest.Wheel{Name: "uv", Version: "9.9"}) },
+	for name, prepare := range map[string]func(t *testing.T, x *indextest.Index){
+		"not there":      func(*testing.T, *indextest.Index) {},
+		"other content":  func(t *testing.T, x *indextest.Index) { uvOnIndex(t, x, func(b []byte) []byte { return append(b, 'x') }) },
+		"index is HTML":  func(t *testing.T, x *indextest.Index) { x.HTML = true; uvOnIndex(t, x, same) },
+		"index is gone":  func(_ *testing.T, x *indextest.Index) { x.Server.Close() },
+		"other versions": func(t *testing.T, x *indextest.Index) { x.Add(t, indextest.Wheel{Name: "uv", Version: "9.9"}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := shop(t)
-			prepare(x)
+			prepare(t, x)
 			in, c := withoutUV(t, t.TempDir(), x.URL())
 			d, err := in.Describe(t.Context())
 			kind, message := fault.Shown(err)
