@@ -102,8 +102,10 @@ func TestUVFromAFolder(t *testing.T) {
 func TestUVThatCannotBeHad(t *testing.T) {
 	t.Setenv("PATH", "/nonexistent")
 	for name, prepare := range map[string]func(t *testing.T, x *indextest.Index){
-		"not there":      func(*testing.T, *indextest.Index) {},
-		"other content":  func(t *testing.T, x *indextest.Index) { uvOnIndex(t, x, func(b []byte) []byte { return append(b, 'x') }) },
+		"not there": func(*testing.T, *indextest.Index) {},
+		"other content": func(t *testing.T, x *indextest.Index) {
+			uvOnIndex(t, x, func(b []byte) []byte { return append(b, 'x') })
+		},
 		"index is HTML":  func(t *testing.T, x *indextest.Index) { x.HTML = true; uvOnIndex(t, x, same) },
 		"index is gone":  func(_ *testing.T, x *indextest.Index) { x.Server.Close() },
 		"other versions": func(t *testing.T, x *indextest.Index) { x.Add(t, indextest.Wheel{Name: "uv", Version: "9.9"}) },
