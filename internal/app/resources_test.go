@@ -50,7 +50,7 @@ func TestDoctorNamesTheLimit(t *testing.T) {
 		guest, guestSays  string
 	}{
 		{"open files", "ulimit -n 64", nil, "open files", "fail", "ulimit -n", "skip", ""},
-		{"address space", "ulimit -v 1500000", nil, "address space", "warn", "ulimit -v unlimited", "fail", "address space"},
+		{"address space", "ulimit -v 3000000", nil, "address space", "warn", "ulimit -v unlimited", "fail", "address space"},
 		{"no runsc", "true", []string{"--runsc", "/bin/true"}, "a guest", "fail", "without --runsc /bin/true", "fail", "no runsc"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -19,6 +19,8 @@ _EVENTS = frozenset(
 )
 _MODULES = frozenset("_posixsubprocess _ctypes mmap _multiprocessing _posixshmem _sqlite3 _curses _dbm _gdbm".split())
 _STDLIB = sys.prefix + "/"
+#: Functions that make something in a folder without an audit event.
+_SILENT = ("mkfifo", "mknod")
 
 
 class Activity:
@@ -26,6 +28,11 @@ class Activity:
 
     def __init__(self) -> None:
         self.seen = False
+
+    def notice(self, code: str) -> None:
+        """Take it that code which names what makes no event uses it."""
+        if any(word in code for word in _SILENT):
+            self.seen = True
 
     def install(self) -> None:
         """Listen to the interpreter's audit events, which code of the chat cannot stop."""

@@ -243,6 +243,7 @@ class Kernel:
         if choice.imports is not None and header.get("packages"):
             self._interrupts.call(self._supplies.fetch, n, choice.imports)
         self._stage.notice(choice.source)
+        self._activity.notice(choice.source)
         self._tracebacks.notice(choice.source)
         try:
             try:
