@@ -12,6 +12,7 @@ import (
 	"runpython/internal/app"
 	"runpython/internal/chat"
 	"runpython/internal/fault"
+	"runpython/internal/guesttest"
 )
 
 // Both eras of the protocol; see docs/adr/0010.
@@ -103,6 +104,7 @@ func TestInputAsksThePerson(t *testing.T) {
 // While the code waits for the person, another call of the chat is told so at once; when
 // the client goes away the run ends, and variables are kept.
 func TestChatThatWaitsForThePerson(t *testing.T) {
+	guesttest.Long(t)
 	url, _ := serve(t, open(t, nil))
 	for _, version := range []string{withSessions, standAlone} {
 		t.Run(version, func(t *testing.T) {
@@ -141,6 +143,7 @@ func TestChatThatWaitsForThePerson(t *testing.T) {
 
 // A client that leaves while the person is asked: the run ends and the chat goes on.
 func TestClientThatLeavesWhileAsking(t *testing.T) {
+	guesttest.Long(t)
 	a := open(t, nil)
 	url, _ := serve(t, a)
 	asked := make(chan string, 1)

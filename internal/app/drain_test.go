@@ -7,10 +7,13 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"runpython/internal/guesttest"
 )
 
 // While calls in flight end, no new ones should be sent here.
 func TestReadyzTellsOfTheEnd(t *testing.T) {
+	guesttest.Long(t)
 	a := open(t, nil)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()

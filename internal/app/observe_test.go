@@ -16,10 +16,12 @@ import (
 	"runpython/internal/chat"
 	"runpython/internal/config"
 	"runpython/internal/fault"
+	"runpython/internal/guesttest"
 )
 
 // Why no guest starts is in the log once, also when it has nothing but errors, and nowhere else.
 func TestCauseIsLoggedOnce(t *testing.T) {
+	guesttest.Long(t)
 	var mu sync.Mutex
 	var logged strings.Builder
 	c := config.Default(func(string) (string, bool) { return "", false })

@@ -121,6 +121,7 @@ func packageCases(t *testing.T, data string) {
 
 // Chats have packages of their own, also when many ask at once.
 func TestChatsDoNotSharePackages(t *testing.T) {
+	guesttest.Long(t)
 	wheels := wheelFolder(t)
 	a := openAt(t, t.TempDir(), fromFolder(t, wheels))
 	versions := []string{"1.15.0", "1.16.0", "1.15.0", "1.16.0"}
@@ -150,6 +151,7 @@ func TestChatsDoNotSharePackages(t *testing.T) {
 
 // The operator's list decides, for what is imported and for what is asked for by name.
 func TestListedPackages(t *testing.T) {
+	guesttest.Long(t)
 	change := fromFolder(t, wheelFolder(t))
 	a := openAt(t, t.TempDir(), func(c *config.Config, b *app.Build) {
 		change(c, b)
@@ -188,6 +190,7 @@ func TestWithoutAnIndex(t *testing.T) {
 
 // Close ends an install that is under way.
 func TestCloseEndsAnInstall(t *testing.T) {
+	guesttest.Long(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and never answers
 	if err != nil {
 		t.Fatal(err)
@@ -226,6 +229,7 @@ func TestCloseEndsAnInstall(t *testing.T) {
 
 // The package that most people come for, from the real index.
 func TestRealIndex(t *testing.T) {
+	guesttest.Long(t)
 	uv := indextest.UV(t)
 	a := openAt(t, t.TempDir(), func(c *config.Config, b *app.Build) {
 		c.Packages, c.UV, b.Environ = config.PackagesAuto, uv, os.Environ()

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"runpython/internal/guesttest"
 )
 
 // A taskReply is what a test reads of an answer on the way of a task.
@@ -107,6 +109,7 @@ func (c taskClient) until(id, what string, is func(taskReply) bool) taskReply {
 // A run as a task: it is followed, its result fetched, another one cancelled, and the
 // chat keeps its variables.
 func TestTasks(t *testing.T) {
+	guesttest.Long(t)
 	url, _ := serve(t, open(t, nil))
 	_, _, chat := call(t, connect(t, &mcp.StreamableClientTransport{Endpoint: url}), "", "x = 41")
 	c := taskClient{t, url}
