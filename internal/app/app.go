@@ -129,7 +129,7 @@ func lacking(err error, data string) error {
 	switch {
 	case kind != fault.Internal: // somebody has said so already, and knows more
 		return err
-	case isDiskFull(err):
+	case fault.IsDiskFull(err):
 		message = "the disk of the data folder " + data + " is full: free some space, or choose another folder with --data"
 	case errors.Is(err, syscall.EMFILE):
 		message = fmt.Sprintf("this process may not open enough files: raise the limit (ulimit -n) to %d or more; `runpython doctor` says what there is", filesLeast)
@@ -141,10 +141,6 @@ func lacking(err error, data string) error {
 		return err
 	}
 	return fault.New(fault.Unsupported, err, message)
-}
-
-func isDiskFull(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 func (a *App) onClose(name string, end func() error) {
@@ -222,7 +218,7 @@ func (a *App) openChats(key string) error {
 func (a *App) takeGuest(ctx context.Context, fill func(dir string) error) (*sandbox.Sandbox, error) {
 	s, err := a.host.Take(ctx)
 	if err != nil {
-		if isDiskFull(err) {
+		if fault.IsDiskFull(err) {
 			return nil, fault.New(fault.Busy, err, "the server's disk is full: no interpreter can be started until there is room; tell the operator")
 		}
 		return nil, fmt.Errorf("take a sandbox: %w", err)

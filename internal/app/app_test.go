@@ -25,21 +25,12 @@ func build(t *testing.T) app.Build { return app.Build{Version: "test", Program: 
 // open builds the program on a data folder of the test's own.
 func open(t *testing.T, change func(*config.Config)) *app.App {
 	t.Helper()
-	c := config.Default(func(string) (string, bool) { return "", false })
-	c.Data, c.Listen, c.AdminListen, c.Pool, c.Packages = t.TempDir(), "127.0.0.1:0", "127.0.0.1:0", 1, config.PackagesOff
-	if change != nil {
-		change(&c)
-	}
-	a, err := app.Open(t.Context(), c, guesttest.Log(t), build(t))
-	if err != nil {
-		t.Fatalf("open: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := a.Close(); err != nil {
-			t.Errorf("close: %v", err)
+	return openAt(t, t.TempDir(), func(c *config.Config, _ *app.Build) {
+		c.Pool = 1
+		if change != nil {
+			change(c)
 		}
 	})
-	return a
 }
 
 // serve serves HTTP until the test ends and returns the URLs.

@@ -60,7 +60,7 @@ func (a *App) openPackages(ctx context.Context, python *interpreter.Interpreter,
 
 // badSetting is for whoever started the program: the installer names the setting, without secrets.
 func badSetting(err error) error {
-	if isDiskFull(err) {
+	if fault.IsDiskFull(err) {
 		return err
 	}
 	return fault.New(fault.Invalid, nil, err.Error())

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"runpython/internal/excerpt"
@@ -292,7 +291,7 @@ func (t *turn) fetch(ctx context.Context, c *changes) error {
 
 // diskFull says what to do when the server's disk is full.
 func diskFull(err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+	if fault.IsDiskFull(err) {
 		return fault.New(fault.Busy, err, "the server's disk is full; tell the operator")
 	}
 	return err

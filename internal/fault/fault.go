@@ -13,7 +13,10 @@
 // that it happened.
 package fault
 
-import "errors"
+import (
+	"errors"
+	"syscall"
+)
 
 // Kind is the class of a failure, from which a transport picks its own code.
 type Kind int
@@ -83,4 +86,9 @@ func Shown(err error) (Kind, string) {
 		return e.Kind, e.Message
 	}
 	return Internal, "internal error; the operator's log has the details"
+}
+
+// IsDiskFull reports whether err comes from a disk, or a quota on one, that has no room.
+func IsDiskFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }

@@ -188,11 +188,18 @@ func (s *Setup) Kernel(t testing.TB, h *sandbox.Host, timeout time.Duration) *ke
 	if timeout == 0 {
 		timeout = time.Minute
 	}
+	return s.Begin(t, h, kernel.Config{RunTimeout: timeout})
+}
+
+// Begin starts a kernel with settings of its own, which ends with the test. Limits and log are those of s.
+func (s *Setup) Begin(t testing.TB, h *sandbox.Host, c kernel.Config) *kernel.Kernel {
+	t.Helper()
+	c.Limits, c.Log = s.Config.Limits, s.Config.Log
 	guest, err := h.Take(t.Context())
 	if err != nil {
 		t.Fatalf("take a guest: %v", err)
 	}
-	k, err := kernel.New(t.Context(), guest, kernel.Config{RunTimeout: timeout, Limits: s.Config.Limits, Log: s.Config.Log}, s.Key)
+	k, err := kernel.New(t.Context(), guest, c, s.Key)
 	if err != nil {
 		t.Fatalf("begin a kernel: %v", err)
 	}

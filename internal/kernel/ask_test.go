@@ -17,23 +17,7 @@ import (
 func askedKernel(t *testing.T, limit, open time.Duration) *kernel.Kernel {
 	t.Helper()
 	s := guesttest.NewSetup(t)
-	h := s.Open(t)
-	guest, err := h.Take(t.Context())
-	if err != nil {
-		t.Fatalf("take a guest: %v", err)
-	}
-	k, err := kernel.New(t.Context(), guest, kernel.Config{
-		RunTimeout: limit, QuestionTimeout: open, Limits: s.Config.Limits, Log: s.Config.Log,
-	}, s.Key)
-	if err != nil {
-		t.Fatalf("begin a kernel: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := k.Close(); err != nil {
-			t.Errorf("close the kernel: %v", err)
-		}
-	})
-	return k
+	return s.Begin(t, s.Open(t), kernel.Config{RunTimeout: limit, QuestionTimeout: open})
 }
 
 // ask runs code whose questions are answered by answer.

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sys/unix"
 
 	"runpython/internal/fault"
 	"runpython/internal/pypi/cache"
@@ -115,7 +114,7 @@ func (in *Installer) told(ctx context.Context, err error) error {
 		return fault.New(fault.Unsupported, err, fmt.Sprintf("stopped after %v s: that is the time limit of an install (--install-timeout); try again, what was downloaded is kept", in.config.Time.Seconds()))
 	case ctx.Err() != nil:
 		return fault.New(fault.Canceled, err, "the install was stopped")
-	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
+	case fault.IsDiskFull(err):
 		return fault.New(fault.Unsupported, err, "the disk of the server's data folder is full, so no package can be installed; nothing that was stored is damaged")
 	}
 	return fault.New(fault.Internal, err, "the packages could not be installed; the operator's log has the reason")

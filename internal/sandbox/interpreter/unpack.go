@@ -272,7 +272,7 @@ func (s store) free() (uint64, error) {
 func (s store) explain(err error) error {
 	free, statErr := s.free()
 	switch {
-	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT), statErr == nil && free < 1<<20:
+	case fault.IsDiskFull(err), statErr == nil && free < 1<<20:
 		return fault.New(fault.Unsupported, err, fmt.Sprintf("the disk of the data directory became full while "+
 			"Python was unpacked, which needs %d MiB: free some, or choose another disk with --data", roomBytes>>20))
 	case errors.Is(err, errNotExecutable):
