@@ -40,7 +40,7 @@ var adminURL = regexp.MustCompile(`http://127\.0\.0\.1:\d+/?\s*$`)
 // gauge starts the program as a server and returns one of its metrics.
 func gauge(t *testing.T, name, variable string) float64 {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), guesttest.Binary(t), "serve", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--pool", "0", "--packages", "off")
+	cmd := exec.CommandContext(t.Context(), guesttest.Binary(t), "serve", "--data", guesttest.Data(t), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--pool", "0", "--packages", "off")
 	cmd.Env = append(os.Environ(), variable)
 	said, err := cmd.StderrPipe()
 	if err != nil {

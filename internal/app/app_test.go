@@ -25,7 +25,7 @@ func build(t *testing.T) app.Build { return app.Build{Version: "test", Program: 
 // open builds the program on a data folder of the test's own.
 func open(t *testing.T, change func(*config.Config)) *app.App {
 	t.Helper()
-	return openAt(t, t.TempDir(), func(c *config.Config, _ *app.Build) {
+	return openAt(t, guesttest.Data(t), func(c *config.Config, _ *app.Build) {
 		c.Pool = 1
 		if change != nil {
 			change(c)
@@ -184,7 +184,7 @@ func TestChatsRunInParallel(t *testing.T) {
 // CHT-12: chats leave nothing behind: no process, no folder, no descriptor, no goroutine.
 func TestNothingIsLeft(t *testing.T) {
 	c := config.Default(func(string) (string, bool) { return "", false })
-	c.Data, c.Pool = t.TempDir(), 0
+	c.Data, c.Pool = guesttest.Data(t), 0
 	before := runtime.NumGoroutine()
 	a, err := app.Open(t.Context(), c, guesttest.Log(t), build(t))
 	if err != nil {
@@ -233,7 +233,7 @@ func TestLogTellsNoContent(t *testing.T) {
 	var mu sync.Mutex
 	var logged strings.Builder
 	c := config.Default(func(string) (string, bool) { return "", false })
-	c.Data, c.Pool = t.TempDir(), 0
+	c.Data, c.Pool = guesttest.Data(t), 0
 	a, err := app.Open(t.Context(), c, slog.New(slog.NewJSONHandler(lockedWriter{&mu, &logged}, nil)), build(t))
 	if err != nil {
 		t.Fatal(err)

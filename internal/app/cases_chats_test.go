@@ -19,6 +19,7 @@ import (
 	"runpython/internal/chat"
 	"runpython/internal/config"
 	"runpython/internal/fault"
+	"runpython/internal/guesttest"
 )
 
 // chatCases are about what is kept from call to call: variables and files, of
@@ -323,7 +324,7 @@ func owners(t *testing.T, a *app.App) {
 // fullDisk wants calls to fail with that message while the disk of the data
 // folder is full, and to go on when there is room again.
 func fullDisk(t *testing.T) {
-	data := t.TempDir()
+	data := guesttest.Data(t)
 	if err := unix.Mount("tmpfs", data, "tmpfs", 0, "size=420m"); err != nil {
 		t.Skipf("a small disk needs the right to mount: %v", err)
 	}

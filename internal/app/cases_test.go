@@ -21,7 +21,7 @@ import (
 // lists all of them. The groups share a data folder, and with it the interpreter
 // and the images, as several processes of one user do.
 func TestCases(t *testing.T) {
-	data := t.TempDir()
+	data := guesttest.Data(t)
 	if program := build(t); program.Program == "" { // skips where guests cannot run, before anything is made
 		t.Fatal("no program for guests")
 	}

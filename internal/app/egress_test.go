@@ -11,6 +11,7 @@ import (
 	"runpython/internal/app"
 	"runpython/internal/config"
 	"runpython/internal/egress"
+	"runpython/internal/guesttest"
 )
 
 // A chat reaches what the operator allows, by a client that knows nothing of it, and nothing else.
@@ -23,7 +24,7 @@ func TestEgress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := openAt(t, t.TempDir(), func(c *config.Config, _ *app.Build) { c.Egress, c.Pool = policy, 1 })
+	a := openAt(t, guesttest.Data(t), func(c *config.Config, _ *app.Build) { c.Egress, c.Pool = policy, 1 })
 	// Names of the loopback interface are the guest's own, and no business of the proxy's; so they are told to be.
 	fetch := "import os, urllib.request\nfor name in ('no_proxy', 'NO_PROXY'): os.environ.pop(name, None)\nprint(urllib.request.urlopen(%q).read().decode())"
 	scenario{"", []step{

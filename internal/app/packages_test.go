@@ -123,7 +123,7 @@ func packageCases(t *testing.T, data string) {
 func TestChatsDoNotSharePackages(t *testing.T) {
 	guesttest.Long(t)
 	wheels := wheelFolder(t)
-	a := openAt(t, t.TempDir(), fromFolder(t, wheels))
+	a := openAt(t, guesttest.Data(t), fromFolder(t, wheels))
 	versions := []string{"1.15.0", "1.16.0", "1.15.0", "1.16.0"}
 	ids := make([]string, len(versions))
 	got := make([]string, len(versions))
@@ -153,7 +153,7 @@ func TestChatsDoNotSharePackages(t *testing.T) {
 func TestListedPackages(t *testing.T) {
 	guesttest.Long(t)
 	change := fromFolder(t, wheelFolder(t))
-	a := openAt(t, t.TempDir(), func(c *config.Config, b *app.Build) {
+	a := openAt(t, guesttest.Data(t), func(c *config.Config, b *app.Build) {
 		change(c, b)
 		c.Packages, c.AllowPackages, c.Pool = config.PackagesListed, []string{"needy"}, 0
 	})
@@ -176,7 +176,7 @@ func TestWithoutAnIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	uv := indextest.UV(t)
-	a := openAt(t, t.TempDir(), func(c *config.Config, b *app.Build) {
+	a := openAt(t, guesttest.Data(t), func(c *config.Config, b *app.Build) {
 		c.Packages, c.UV, c.IndexURL, b.Environ = config.PackagesAuto, uv, config.NewSecret(address), []string{"NO_PROXY=127.0.0.1"}
 	})
 	if r := send(t, a, chat.Request{Message: "print('Hello')"}); r.IsError || r.Runs[0].Stdout != "Hello\n" {
@@ -198,7 +198,7 @@ func TestCloseEndsAnInstall(t *testing.T) {
 	defer listener.Close()
 	uv := indextest.UV(t)
 	c := config.Default(func(string) (string, bool) { return "", false })
-	c.Data, c.Pool, c.UV = t.TempDir(), 0, uv
+	c.Data, c.Pool, c.UV = guesttest.Data(t), 0, uv
 	c.IndexURL = config.NewSecret("http://" + listener.Addr().String() + "/simple")
 	b := build(t)
 	b.Environ = []string{"NO_PROXY=127.0.0.1"}
@@ -231,7 +231,7 @@ func TestCloseEndsAnInstall(t *testing.T) {
 func TestRealIndex(t *testing.T) {
 	guesttest.Long(t)
 	uv := indextest.UV(t)
-	a := openAt(t, t.TempDir(), func(c *config.Config, b *app.Build) {
+	a := openAt(t, guesttest.Data(t), func(c *config.Config, b *app.Build) {
 		c.Packages, c.UV, b.Environ = config.PackagesAuto, uv, os.Environ()
 	})
 	r := send(t, a, chat.Request{Message: "import pandas as pd\nint(pd.DataFrame({'a': [1, 2]}).a.sum())"})

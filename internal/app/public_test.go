@@ -90,7 +90,7 @@ func TestLogTellsTrace(t *testing.T) {
 	var mu sync.Mutex
 	var logged strings.Builder
 	c := config.Default(func(string) (string, bool) { return "", false })
-	c.Data, c.Pool, c.Listen = t.TempDir(), 0, "127.0.0.1:0"
+	c.Data, c.Pool, c.Listen = guesttest.Data(t), 0, "127.0.0.1:0"
 	a, err := app.Open(t.Context(), c, slog.New(slog.NewJSONHandler(lockedWriter{&mu, &logged}, nil)), build(t))
 	if err != nil {
 		t.Fatal(err)

@@ -122,14 +122,35 @@ func require(t testing.TB) {
 	}
 }
 
-// Python returns the unpacked interpreter that all tests share.
-func Python(t testing.TB) *interpreter.Interpreter {
+// Data returns a data folder of the test's own, in which the interpreter that all tests share stands
+// unpacked: to do that anew would take each test seconds.
+func Data(t testing.TB) string {
+	t.Helper()
+	data := t.TempDir()
+	if err := os.Symlink(sharedInterpreter(t), filepath.Join(data, "interpreter")); err != nil {
+		t.Fatalf("data folder: %v", err)
+	}
+	return data
+}
+
+// sharedInterpreter returns the folder in which interpreter.Open finds or unpacks what all tests share.
+func sharedInterpreter(t testing.TB) string {
 	t.Helper()
 	dir, err := cacheDir()
 	if err != nil {
 		t.Fatalf("folder for the interpreter: %v", err)
 	}
-	python, err := interpreter.Open(t.Context(), filepath.Join(dir, "interpreter"), guest.Files())
+	dir = filepath.Join(dir, "interpreter")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatalf("folder for the interpreter: %v", err)
+	}
+	return dir
+}
+
+// Python returns the unpacked interpreter that all tests share.
+func Python(t testing.TB) *interpreter.Interpreter {
+	t.Helper()
+	python, err := interpreter.Open(t.Context(), sharedInterpreter(t), guest.Files())
 	if err != nil {
 		t.Fatalf("unpack the interpreter: %v", err)
 	}
