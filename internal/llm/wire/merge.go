@@ -1,0 +1,68 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+)
+
+// Body returns the JSON of params with each of extra merged into it, the later over the earlier, as RFC 7396
+// has it: objects are merged, null removes, everything else replaces.
+func Body(params json.Marshaler, extra ...map[string]any) ([]byte, error) {
+	text, err := params.MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("encode the request: %w", err)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var doc map[string]any
+	if err := decoder.Decode(&doc); err != nil {
+		return nil, fmt.Errorf("encode the request: %w", err)
+	}
+	for _, e := range extra {
+		doc = merge(doc, e)
+	}
+	out, err := json.Marshal(doc)
+	if err != nil {
+		return nil, fmt.Errorf("encode the request: %w", err)
+	}
+	return out, nil
+}
+
+func merge(doc, patch map[string]any) map[string]any {
+	doc = maps.Clone(doc)
+	if doc == nil {
+		doc = map[string]any{}
+	}
+	for key, v := range patch {
+		switch v := v.(type) {
+		case nil:
+			delete(doc, key)
+		case map[string]any:
+			old, _ := doc[key].(map[string]any)
+			doc[key] = merge(old, v)
+		default:
+			doc[key] = v
+		}
+	}
+	return doc
+}
+
+// Object returns the arguments of a call as servers want them in a history: a JSON object. What a model
+// wrote otherwise stands in it as text, so that the model sees its mistake.
+func Object(arguments string) map[string]any {
+	decoder := json.NewDecoder(bytes.NewReader([]byte(arguments)))
+	decoder.UseNumber()
+	var doc map[string]any
+	if err := decoder.Decode(&doc); err != nil || doc == nil || decoder.More() {
+		if arguments == "" {
+			return map[string]any{}
+		}
+		return map[string]any{"malformed": arguments}
+	}
+	return doc
+}
+
+// Estimate returns the tokens of text of that many bytes where a server does not count them.
+func Estimate(size int) int { return (size + 3) / 4 }

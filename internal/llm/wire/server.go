@@ -1,0 +1,206 @@
+package wire
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"runpython/internal/llm"
+)
+
+// A Server is a server of models as messages speak of it. It is safe for concurrent use and must not be
+// changed when it is in use.
+type Server struct {
+	Name    string // "groq", or "the server at HOST"
+	Model   string // that is asked for; "" while nobody knows
+	Key     string // that is sent, to keep it out of what the log gets; "" for none
+	KeyFrom string // where it comes from, or would: "GROQ_API_KEY"
+	Local   bool   // one that the operator runs, whose faults differ
+
+	// How long it may take to begin an answer, and to go on with it; 0 for the defaults.
+	FirstByte, Idle time.Duration
+}
+
+// Default times of a Server. A model that thinks may say nothing for minutes before its first word.
+const (
+	DefaultFirstByte = 4 * time.Minute
+	DefaultIdle      = time.Minute
+)
+
+// Bounds of the bodies of answers. A token of a stream takes some 200 bytes, so that of the longest text
+// that an llm.Response may have is larger by far.
+const (
+	maxStreamBytes = 64 << 20
+	maxAnswerBytes = 16 << 20 // of an answer at once
+	maxErrorBytes  = 64 << 10 // what is longer is cut off
+)
+
+// Do sends one request by way of next and makes of its failure, or of the refusal of the server, an
+// *llm.Error. The body that it returns is bounded and must be closed. It is a middleware of the SDKs.
+func (s *Server) Do(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+	ctx, cancel := context.WithCancelCause(r.Context())
+	silence := &silence{cancel: cancel, limit: or(s.FirstByte, DefaultFirstByte), say: s.silent}
+	silence.begin()
+	resp, err := next(r.WithContext(ctx))
+	if err != nil {
+		silence.end()
+		cancel(nil)
+		return nil, s.failed(r.Context(), causeOf(ctx, err))
+	}
+	b := &body{from: resp.Body, ctx: ctx, silence: silence, left: maxAnswerBytes, idle: or(s.Idle, DefaultIdle), over: s.oversized()}
+	if isStream(resp.Header) {
+		b.left = maxStreamBytes
+	}
+	if resp.StatusCode/100 == 2 {
+		resp.Body = b
+		return resp, nil
+	}
+	defer b.Close()
+	text, err := io.ReadAll(io.LimitReader(b, maxErrorBytes))
+	if err != nil && len(text) == 0 && r.Context().Err() != nil {
+		return nil, r.Context().Err() //nolint:wrapcheck // documented
+	}
+	return nil, s.Refused(resp.StatusCode, resp.Header, text)
+}
+
+// failed makes an *llm.Error of a failure on the way to the server or back, the error of ctx when that has
+// ended.
+func (s *Server) failed(ctx context.Context, err error) error {
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		return e
+	}
+	if ctx.Err() != nil {
+		return ctx.Err() //nolint:wrapcheck // documented
+	}
+	message := "no connection to " + s.Name
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		message = s.Name + " has a certificate that this machine does not trust; see --ca-bundle"
+	}
+	return &llm.Error{Kind: llm.Unreachable, Message: message, Err: s.withoutKey(err)}
+}
+
+// Broken makes an *llm.Error of a failure to read an answer, the error of ctx when that has ended.
+func (s *Server) Broken(ctx context.Context, err error) error {
+	if e, ok := errors.AsType[*llm.Error](err); ok {
+		return e
+	}
+	if ctx.Err() != nil {
+		return ctx.Err() //nolint:wrapcheck // documented
+	}
+	return &llm.Error{Kind: llm.Cut, Message: "the answer of " + s.Name + " broke off", Err: s.withoutKey(err)}
+}
+
+// Empty is the error of an answer without a single byte. Some servers give it when the conversation is too
+// long and they find that out only after they have begun.
+func (s *Server) Empty() *llm.Error {
+	if s.Local {
+		return &llm.Error{
+			Kind:    llm.TooLong,
+			Message: s.Name + " answered with nothing, as it does when the conversation is longer than the model's window",
+		}
+	}
+	return &llm.Error{Kind: llm.Cut, Message: s.Name + " answered with nothing"}
+}
+
+// Oversized is the error of an answer that is longer than it may be: what names the part and the bound.
+func (s *Server) Oversized(what string) *llm.Error {
+	return &llm.Error{Kind: llm.Oversized, Message: fmt.Sprintf("the answer of %s has %s", s.Name, what)}
+}
+
+func (s *Server) oversized() *llm.Error {
+	return s.Oversized("more bytes than an answer may have")
+}
+
+func (s *Server) silent(d time.Duration) error {
+	return &llm.Error{Kind: llm.Cut, Message: fmt.Sprintf("%s has said nothing for %s", s.Name, d)}
+}
+
+func (s *Server) withoutKey(err error) error {
+	if s.Key == "" || !strings.Contains(err.Error(), s.Key) {
+		return err
+	}
+	return errors.New(strings.ReplaceAll(err.Error(), s.Key, "***"))
+}
+
+func isStream(h http.Header) bool {
+	return strings.HasPrefix(strings.ToLower(h.Get("Content-Type")), "text/event-stream")
+}
+
+func or(d, other time.Duration) time.Duration {
+	if d > 0 {
+		return d
+	}
+	return other
+}
+
+// causeOf returns why ctx was ended by us, else err.
+func causeOf(ctx context.Context, err error) error {
+	if e, ok := errors.AsType[*llm.Error](context.Cause(ctx)); ok {
+		return e
+	}
+	return err
+}
+
+// A silence ends a request whose server says nothing for too long.
+type silence struct {
+	cancel context.CancelCauseFunc
+	say    func(time.Duration) error
+	limit  time.Duration
+	timer  *time.Timer
+}
+
+func (s *silence) begin() {
+	limit := s.limit
+	s.timer = time.AfterFunc(limit, func() { s.cancel(s.say(limit)) })
+}
+
+func (s *silence) end() { s.timer.Stop() }
+
+// A body is that of an answer, with a bound for its size and its silences.
+type body struct {
+	from    io.ReadCloser
+	ctx     context.Context //nolint:containedctx // of this request, which ends with Close
+	silence *silence
+	idle    time.Duration // from the first byte on
+	begun   bool
+	left    int
+	over    error // when nothing is left
+}
+
+// Read reads what has come.
+func (b *body) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, b.over
+	}
+	n, err := b.from.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	if n > 0 {
+		b.heard()
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = causeOf(b.ctx, err)
+	}
+	return n, err //nolint:wrapcheck // a reader
+}
+
+// heard begins the next silence.
+func (b *body) heard() {
+	b.silence.end()
+	if !b.begun {
+		b.begun = true
+		b.silence.limit = b.idle
+	}
+	b.silence.begin()
+}
+
+// Close ends the request.
+func (b *body) Close() error {
+	b.silence.end()
+	b.silence.cancel(nil)
+	return b.from.Close() //nolint:wrapcheck // a closer
+}
