@@ -22,15 +22,15 @@ const (
 )
 
 // ask returns what asks the person for the code, nil when nobody can be asked.
-func (t *turn) ask() func(context.Context, Question) Answer {
-	if t.request.Ask == nil {
+func (x *execution) ask() func(context.Context, Question) Answer {
+	if x.request.Ask == nil {
 		return nil
 	}
 	return func(ctx context.Context, q Question) Answer {
-		t.report(Progress{Step: "asking"})
-		defer t.report(Progress{Step: "running"})
-		defer t.chat.asks()() // also when Ask panics, which the kernel recovers
-		return t.request.Ask(ctx, q)
+		x.report(Progress{Step: "asking"})
+		defer x.report(Progress{Step: "running"})
+		defer x.chat.asks()() // also when Ask panics, which the kernel recovers
+		return x.request.Ask(ctx, q)
 	}
 }
 

@@ -3,6 +3,8 @@ package chat
 import (
 	"context"
 	"time"
+
+	"runpython/internal/llm"
 )
 
 // State tells what became of a chat's variables between the last turn and this one.
@@ -56,9 +58,22 @@ type Reply struct {
 	StateReason string    // for Reset: one sentence
 	Problems    []string  // what went wrong beside the code, and what its error means here, as sentences; Text has them too
 	Packages    []Package // that the turn has installed
-	Runs        []Run
+	Model       *ModelUse // nil where no model took part
+	Runs        []Run     // in their order; a model may need several
 	Images      []Image
 	Files       []File
+}
+
+// A ModelUse tells what part a language model had in a turn.
+type ModelUse struct {
+	Name     string // "anthropic/claude-sonnet-5"
+	End      string // how it ended: "answered", or which limit, as agent.End
+	Requests int
+	Usage    llm.Usage
+	Cost     float64 // in the currency of the configured prices, 0 without any
+
+	Words     string   // what the model has said in the end, at most llm.MaxAnswerBytes; it is in Text, as far as that has room
+	Unfounded []string // numbers of Words that nothing supports, as in agent.Answer
 }
 
 // A Run is one execution of code.
@@ -84,7 +99,7 @@ type Image struct {
 // A File is something that a turn made or changed and that can be fetched.
 type File struct {
 	Path     string // relative to /work with slashes, or the name of a result (full output, picture)
-	URI      string // runpython://chats/{chat_id}/files/{path} or …/results/{turn}/{name}, percent-encoded
+	URI      string // runpython://chats/{chat_id}/files/{path} or …/results/{run}/{name}, percent-encoded
 	MIMEType string
 	Size     int64  // bytes
 	Result   bool   // made by the server from the run (full output, original picture), not by the code in /work

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"runpython/internal/agent"
 	"runpython/internal/fault"
 	"runpython/internal/pypi"
 	"runpython/internal/store"
@@ -27,11 +28,13 @@ type conversation struct {
 	waiting atomic.Int32  // turns that want it
 
 	// Guarded by the token of turn:
-	kernel    Interpreter // nil when there is none
-	loss      string      // why the variables of the last turn are lost, "" if they are not
-	lock      pypi.Lock   // what is installed
-	packages  string      // the same as the store has it
-	turns     int
+	kernel    Interpreter      // nil when there is none
+	fresh     bool             // it has run nothing
+	loss      string           // why the variables of the last turn are lost, "" if they are not
+	lock      pypi.Lock        // what is installed
+	packages  string           // the same as the store has it
+	history   []agent.Exchange // what a model is told of earlier turns, bounded by package agent
+	runs      int              // of code, in all turns; results are named by them
 	begun     time.Time
 	saved     bool // the store has a record of it
 	unchecked bool // made of a record that may have been deleted by now
@@ -44,7 +47,7 @@ type conversation struct {
 }
 
 func newConversation(record store.Chat) *conversation {
-	c := &conversation{id: record.ID, owner: record.Owner, turn: make(chan struct{}, 1), turns: record.Turns, begun: record.Created, asking: make(chan struct{})}
+	c := &conversation{id: record.ID, owner: record.Owner, turn: make(chan struct{}, 1), runs: record.Runs, begun: record.Created, asking: make(chan struct{})}
 	c.used.Store(record.Used.UnixNano())
 	c.turn <- struct{}{}
 	return c
@@ -104,10 +107,13 @@ func (c *conversation) leave() { c.turn <- struct{}{} }
 // state tells what became of the variables since the last turn; the caller has the chat.
 func (c *conversation) state() (state State, reason string) {
 	switch {
-	case c.turns == 0:
+	case c.runs == 0 && len(c.history) == 0:
 		return New, ""
-	case c.kernel != nil && c.loss == "":
+	case c.runs == 0, c.kernel != nil && c.loss == "": // without a run there was nothing to lose
 		return Kept, ""
 	}
 	return Reset, c.loss
 }
+
+// remember notes a turn for the model of later ones; the caller has the chat.
+func (c *conversation) remember(e agent.Exchange) { c.history = agent.Remember(c.history, e) }

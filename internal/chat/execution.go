@@ -14,13 +14,15 @@ import (
 	"runpython/internal/message"
 )
 
-// turn is one turn under way; its chat belongs to it.
-type turn struct {
+// execution is the run of some code, with all that is told of it; its chat belongs to it. A turn
+// without a model is one; one with a model may have several.
+type execution struct {
 	service *Service
 	chat    *conversation
 	request Request
 	message message.Message
 	reply   Reply
+	result  *kernel.Result // nil before the code has run
 
 	printed   map[string]int64 // bytes of each stream, by the name of its result
 	problems  []string         // what went wrong beside the code, as sentences
@@ -41,119 +43,128 @@ func readMessage(text string) (message.Message, error) {
 	return read, nil
 }
 
-// run runs the code of the message and words the reply.
-func (t *turn) run(ctx context.Context) (*Reply, error) {
-	c := t.chat
+// run runs the code of the message and words the reply. Bare text that has turned out to be no
+// code is not saved as a chat that has begun.
+func (x *execution) run(ctx context.Context) (*Reply, error) {
+	c := x.chat
 	c.used.Store(time.Now().UnixNano())
-	result, err := t.execute(ctx)
+	result, err := x.execute(ctx)
 	if refused, ok := errors.AsType[*refusedError](err); ok {
-		return t.refuse(ctx, refused), nil
-	}
-	if err != nil || result.Status == kernel.NotCode && !c.saved {
-		t.undo(ctx)
+		return x.refuse(refused), nil
 	}
 	if err != nil {
 		return nil, err
 	}
+	x.result = result
 	if result.Status == kernel.NotCode && !c.saved {
-		return &Reply{IsError: true, State: New, Text: withoutCodeText(t.message)}, nil
+		return &Reply{IsError: true, State: New, Text: withoutCodeText(x.message)}, nil
 	}
 	// From here on the caller may be gone, but what the code did is kept.
 	save, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()
 	if result.Status != kernel.NotCode {
-		c.turns++
+		c.runs++
 	}
-	if text := t.wordMisplaced(); text != "" {
-		t.problems = append(t.problems, text)
+	if text := x.wordMisplaced(); text != "" {
+		x.problems = append(x.problems, text)
 	}
-	t.reply.ChatID = c.id
-	if err := t.service.save(save, c); err != nil {
-		t.undo(ctx)
+	x.reply.ChatID = c.id
+	if err := x.service.save(save, c); err != nil {
 		return nil, err
 	}
-	t.report(Progress{Step: "saving"})
-	if err := errors.Join(t.keepFiles(save, result), t.keepResults(save, result)); err != nil {
-		t.notKept(ctx, err)
+	x.report(Progress{Step: "saving"})
+	if err := errors.Join(x.keepFiles(save, result), x.keepResults(save, result)); err != nil {
+		x.notKept(ctx, err)
 	}
 	if result.Status == kernel.NotCode {
-		t.wordNotCode(result)
+		x.wordNotCode(result)
 	} else {
-		t.word(result)
+		x.word(result)
 	}
 	if result.Reset {
-		t.reply.State, t.reply.StateReason = Reset, "this run has ended the interpreter"
+		x.reply.State, x.reply.StateReason = Reset, "this run has ended the interpreter"
 	}
 	if result.Lost {
-		t.service.logEnd(ctx, c, t.service.end(c, c.loss))
+		x.service.logEnd(ctx, c, x.service.end(c, c.loss))
 	}
-	return &t.reply, nil
+	return &x.reply, nil
 }
 
-// undo takes back a chat that was begun with this turn and of which the caller hears nothing.
-func (t *turn) undo(ctx context.Context) {
-	if !t.chat.saved {
-		t.service.drop(t.chat)
-		t.service.logEnd(ctx, t.chat, t.service.end(t.chat, "the chat has not begun"))
-	}
+// notCode reports whether the text that was tried turned out to be no Python.
+func (x *execution) notCode() bool { return x.result != nil && x.result.Status == kernel.NotCode }
+
+// mayBeProse reports whether bare text was taken as Python and has then named what is not there.
+func (x *execution) mayBeProse() bool {
+	return x.result != nil && x.result.Error != nil && x.result.Error.Type == "NameError" &&
+		(x.message.Kind == message.Prose || x.message.Lone != "")
 }
 
 // wordNotCode answers a message whose bare text turned out not to be code. What was left
 // running may have changed files all the same.
-func (t *turn) wordNotCode(r *kernel.Result) {
-	t.reply.IsError = true
+func (x *execution) wordNotCode(r *kernel.Result) {
+	x.reply.IsError = true
 	var b blocks
 	b.text(needsCode)
-	t.wordProblems(&b)
-	t.wordFiles(&b)
-	b.notes(t.message.Notes)
+	x.wordProblems(&b)
+	wordFiles(&b, x.reply.Files, nil)
+	b.notes(x.message.Notes)
 	b.notes(r.Notes)
-	t.reply.Text = b.String()
+	x.reply.Text = b.String()
 }
 
 // notKept tells that what the run made could not be kept; its output is shown all the same.
-func (t *turn) notKept(ctx context.Context, err error) {
+func (x *execution) notKept(ctx context.Context, err error) {
 	_, shown := fault.Shown(err)
-	t.service.options.Log.ErrorContext(ctx, "keep what a run made", "chat", t.chat.id, "error", err)
-	t.reply.IsError = true
-	t.problems = append(t.problems, "Files or pictures of this run could not be kept: "+shown)
+	x.service.options.Log.ErrorContext(ctx, "keep what a run made", "chat", x.chat.id, "error", err)
+	x.reply.IsError = true
+	x.problems = append(x.problems, "Files or pictures of this run could not be kept: "+shown)
 }
 
 // execute runs the code in the chat's interpreter, of which it starts one if
 // there is none. An interpreter that is lost before the code has begun is replaced once.
-func (t *turn) execute(ctx context.Context) (*kernel.Result, error) {
+func (x *execution) execute(ctx context.Context) (*kernel.Result, error) {
 	for attempt := 0; ; attempt++ {
-		if err := t.ensureKernel(ctx); err != nil {
+		if err := x.ensureKernel(ctx); err != nil {
 			return nil, err
 		}
 		if attempt == 0 { // else they are among the packages that were put back
-			if err := t.installAsked(ctx); err != nil {
+			if err := x.installAsked(ctx); err != nil {
+				return nil, err
+			}
+			if err := x.fit(ctx); err != nil {
 				return nil, err
 			}
 		}
-		t.report(Progress{Step: "running"})
-		result, err := t.chat.kernel.Run(ctx, kernel.Request{
-			Candidates: candidates(t.message), Timeout: t.request.RunTimeout, Output: t.output(),
-			Ask: t.ask(), Questions: t.request.Questions,
-			Supply: t.supply(), Installed: t.shipment.done, Changed: t.shipment.changed,
+		x.report(Progress{Step: "running"})
+		result, err := x.chat.kernel.Run(ctx, kernel.Request{
+			Candidates: candidates(x.message), Timeout: x.request.RunTimeout, Output: x.output(),
+			Ask: x.ask(), Questions: x.request.Questions,
+			Supply: x.supply(), Installed: x.shipment.done, Changed: x.shipment.changed,
 		})
-		if err == nil {
-			if result.Renewed && t.reply.State == Kept {
-				t.reply.State, t.reply.StateReason = Reset, "its interpreter ended between the calls"
+		if errors.Is(err, errUnfit) {
+			if err := x.fit(ctx); err != nil {
+				return nil, err
 			}
-			t.chat.loss = t.lossOf(result)
+			continue
+		}
+		x.chat.fresh = false
+		if err == nil {
+			if result.Renewed && x.reply.State == Kept {
+				x.reply.State, x.reply.StateReason = Reset, "its interpreter ended between the calls"
+			}
+			x.chat.loss = x.lossOf(result)
 			return result, nil
 		}
-		t.service.logEnd(ctx, t.chat, t.service.end(t.chat, "its sandbox has ended unexpectedly"))
+		x.service.logEnd(ctx, x.chat, x.service.end(x.chat, "its sandbox has ended unexpectedly"))
 		if attempt > 0 || ctx.Err() != nil {
-			return nil, t.stopped(ctx, fmt.Errorf("run: %w", err))
+			return nil, x.stopped(ctx, fmt.Errorf("run: %w", err))
 		}
-		t.service.options.Log.WarnContext(ctx, "an interpreter was lost before a run", "chat", t.chat.id, "error", err)
+		x.service.options.Log.WarnContext(ctx, "an interpreter was lost before a run", "chat", x.chat.id, "error", err)
 	}
 }
 
 // stopped tells a call that its caller has stopped from a failure of ours.
-func (t *turn) stopped(ctx context.Context, err error) error {
+func (x *execution) stopped(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fault.New(fault.Canceled, err, "the call was stopped before the code ran")
 	}
@@ -161,24 +172,24 @@ func (t *turn) stopped(ctx context.Context, err error) error {
 }
 
 // ensureKernel sees to it that the chat has an interpreter, and notes what became of its variables.
-func (t *turn) ensureKernel(ctx context.Context) error {
-	c := t.chat
+func (x *execution) ensureKernel(ctx context.Context) error {
+	c := x.chat
 	if c.kernel != nil && c.kernel.Lost() {
-		t.service.logEnd(ctx, c, t.service.end(c, "its sandbox has ended unexpectedly"))
+		x.service.logEnd(ctx, c, x.service.end(c, "its sandbox has ended unexpectedly"))
 	}
-	t.reply.State, t.reply.StateReason = c.state()
+	x.reply.State, x.reply.StateReason = c.state()
 	if c.kernel != nil {
 		return nil
 	}
-	t.report(Progress{Step: "starting"})
-	if err := t.service.start(ctx, c, func(dir string) error { return t.fill(ctx, dir) }); err != nil {
-		return t.stopped(ctx, fmt.Errorf("start an interpreter: %w", err))
+	x.report(Progress{Step: "starting"})
+	if err := x.service.start(ctx, c, func(dir string) error { return x.fill(ctx, dir) }); err != nil {
+		return x.stopped(ctx, fmt.Errorf("start an interpreter: %w", err))
 	}
-	return t.putBack(ctx)
+	return x.putBack(ctx)
 }
 
 // lossOf tells why the next turn will not find the variables, "" if it will.
-func (t *turn) lossOf(r *kernel.Result) string {
+func (x *execution) lossOf(r *kernel.Result) string {
 	if !r.Reset {
 		return ""
 	}
@@ -210,25 +221,40 @@ func candidates(m message.Message) []kernel.Candidate {
 	return all
 }
 
-func (t *turn) report(p Progress) {
-	if t.request.Progress == nil {
-		return
+// code is what was run, or was to be run.
+func (x *execution) code() string {
+	if x.result != nil {
+		return x.chosen(x.result).Code
 	}
-	t.progress.Lock()
-	defer t.progress.Unlock()
-	t.request.Progress(p)
+	if len(x.message.Candidates) > 0 {
+		return x.message.Candidates[0].Code
+	}
+	return ""
+}
+
+func (x *execution) report(p Progress) {
+	x.progress.Lock()
+	defer x.progress.Unlock()
+	report(x.request, p)
+}
+
+// report passes on what is going on, to whoever wants to know it.
+func report(r Request, p Progress) {
+	if r.Progress != nil {
+		r.Progress(p)
+	}
 }
 
 // output returns what passes the code's output on as it comes, nil when nobody listens.
-func (t *turn) output() func(stdout, stderr []byte) {
-	if t.request.Progress == nil {
+func (x *execution) output() func(stdout, stderr []byte) {
+	if x.request.Progress == nil {
 		return nil
 	}
 	var out, err splitter
 	return func(stdout, stderr []byte) {
 		p := Progress{Step: "output", Stdout: out.next(stdout), Stderr: err.next(stderr)}
 		if p.Stdout != "" || p.Stderr != "" { // not a part of a character only
-			t.report(p)
+			x.report(p)
 		}
 	}
 }

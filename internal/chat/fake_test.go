@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -28,13 +29,14 @@ import (
 // sandbox, "file NAME TEXT" writes a file, "files NAMES" reports files as a hostile guest may,
 // "cut NAME" reports one and that there are more, "delete NAME" one that is gone, "picture TEXT"
 // shows one, "notcode NAME" is no code but finds a file, "import NAMES" asks for those that its
-// environment does not have, and fails for the first that is not there then.
+// environment does not have, and fails for the first that is not there then, "dynamic NAME" does not ask.
 type fake struct {
 	world *world
 	names map[string]bool
 	files map[string]string
 
 	environment string
+	preloaded   bool
 	lost        atomic.Bool
 	end         chan struct{} // closed by Close
 }
@@ -46,6 +48,7 @@ type world struct {
 	most     atomic.Int32 // that ran at once
 	root     *os.Root     // folders of the interpreters
 	packages bool         // interpreters have environments
+	ahead    []string     // modules that interpreters have preloaded, unless a plain one is asked for
 
 	mu      sync.Mutex
 	started int
@@ -55,14 +58,14 @@ type world struct {
 }
 
 // start gives an interpreter the files that fill puts into its folder.
-func (w *world) start(_ context.Context, _ string, fill func(string) error) (chat.Interpreter, error) {
+func (w *world) start(_ context.Context, _ string, plain bool, fill func(string) error) (chat.Interpreter, error) {
 	w.mu.Lock()
 	w.started++
 	w.living++
 	w.peak = max(w.peak, w.living)
 	name := fmt.Sprint(w.started)
 	w.mu.Unlock()
-	f := &fake{world: w, names: map[string]bool{}, files: map[string]string{}, end: make(chan struct{})}
+	f := &fake{world: w, names: map[string]bool{}, files: map[string]string{}, end: make(chan struct{}), preloaded: !plain && len(w.ahead) > 0}
 	err := w.root.Mkdir(name, 0o700)
 	if err == nil && w.packages {
 		f.environment = filepath.Join(w.root.Name(), name+"-env")
@@ -169,7 +172,12 @@ func (f *fake) Run(ctx context.Context, r kernel.Request) (*kernel.Result, error
 	case "picture":
 		result.Images = []kernel.Image{{MIMEType: "image/png", Width: 1, Height: 1, Data: []byte(rest)}}
 	case "import":
-		f.importAll(ctx, r, strings.Fields(rest), result)
+		if err := f.importAll(ctx, r, strings.Fields(rest), result); err != nil {
+			f.lost.Store(true)
+			return nil, err
+		}
+	case "dynamic": // an import that cannot be seen before the run
+		return result, f.importAll(ctx, kernel.Request{}, []string{rest}, result)
 	case "notcode":
 		result.Status = kernel.NotCode
 		if rest != "" {
@@ -181,10 +189,14 @@ func (f *fake) Run(ctx context.Context, r kernel.Request) (*kernel.Result, error
 }
 
 // importAll imports modules, after it has asked for those that are missing.
-func (f *fake) importAll(ctx context.Context, r kernel.Request, modules []string, result *kernel.Result) {
+func (f *fake) importAll(ctx context.Context, r kernel.Request, modules []string, result *kernel.Result) error {
 	missing := f.missing(modules)
 	if len(missing) > 0 && r.Supply != nil {
-		result.Value = &kernel.Value{Text: "changed " + strings.Join(r.Supply(ctx, missing), " ")}
+		changed, err := r.Supply(ctx, missing)
+		if err != nil {
+			return err
+		}
+		result.Value = &kernel.Value{Text: "changed " + strings.Join(changed, " ")}
 	} else if r.Installed {
 		result.Value = &kernel.Value{Text: "told of " + strings.Join(r.Changed, " ")}
 	}
@@ -194,11 +206,15 @@ func (f *fake) importAll(ctx context.Context, r kernel.Request, modules []string
 		text := "No module named '" + missing[0] + "'"
 		result.Status, result.Error = kernel.Failed, &kernel.Exception{Type: "ModuleNotFoundError", Message: text, Traceback: "ModuleNotFoundError: " + text}
 	}
+	return nil
 }
 
 func (f *fake) missing(modules []string) []string {
 	var missing []string
 	for _, m := range modules {
+		if f.preloaded && slices.Contains(f.world.ahead, m) {
+			continue
+		}
 		if _, err := os.Stat(filepath.Join(f.environment, m)); f.environment == "" || err != nil {
 			missing = append(missing, m)
 		}
@@ -225,6 +241,8 @@ func (f *fake) Put(_ context.Context, path string, r io.Reader) (string, error) 
 }
 
 func (f *fake) Environment() string { return f.environment }
+
+func (f *fake) Preloaded() bool { return f.preloaded }
 
 func (f *fake) Lost() bool { return f.lost.Load() }
 

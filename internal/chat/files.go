@@ -64,29 +64,29 @@ func (c *changes) files() []store.File {
 }
 
 // keepFiles fetches what the run has changed in /work and keeps it.
-func (t *turn) keepFiles(ctx context.Context, r *kernel.Result) error {
+func (x *execution) keepFiles(ctx context.Context, r *kernel.Result) error {
 	if r.Files == nil || r.Lost {
 		return nil
 	}
-	known, err := t.service.options.Store.Files(ctx, t.chat.id)
+	known, err := x.service.options.Store.Files(ctx, x.chat.id)
 	if err != nil {
 		return fmt.Errorf("look up the files of a chat: %w", err)
 	}
-	limits := t.service.options.Limits
+	limits := x.service.options.Limits
 	c := differences(known, r.Files, limits)
-	if err := t.fetch(ctx, c); err != nil {
-		t.service.release(c.files())
+	if err := x.fetch(ctx, c); err != nil {
+		x.service.release(c.files())
 		return fmt.Errorf("keep the files of a run: %w", diskFull(err))
 	}
-	gone, err := t.service.options.Store.SaveFiles(ctx, t.chat.id, c.files(), c.deleted)
+	gone, err := x.service.options.Store.SaveFiles(ctx, x.chat.id, c.files(), c.deleted)
 	if err != nil {
-		t.service.release(c.files())
+		x.service.release(c.files())
 		return fmt.Errorf("keep the files of a run: %w", err)
 	}
-	t.service.release(gone)
+	x.service.release(gone)
 	for _, m := range c.made[:min(len(c.made), listedFiles)] {
-		t.reply.Files = append(t.reply.Files, File{
-			Path: strings.ToValidUTF8(m.file.Path, "\uFFFD"), URI: fileURI(t.chat.id, m.file.Path),
+		x.reply.Files = append(x.reply.Files, File{
+			Path: strings.ToValidUTF8(m.file.Path, "\uFFFD"), URI: fileURI(x.chat.id, m.file.Path),
 			MIMEType: m.file.MIMEType, Size: m.file.Size, Skipped: m.skipped,
 		})
 	}
@@ -237,7 +237,7 @@ func byFolder(a, b string) int {
 }
 
 // fetch gets the content of regular files out of the interpreter, as much as there is room for.
-func (t *turn) fetch(ctx context.Context, c *changes) error {
+func (x *execution) fetch(ctx context.Context, c *changes) error {
 	var paths []string
 	var index []int
 	room := c.room
@@ -245,7 +245,7 @@ func (t *turn) fetch(ctx context.Context, c *changes) error {
 		switch {
 		case m.skipped != "":
 		case m.entry.Size > room:
-			c.made[i].skipped = "there is no room: the most that is kept of a chat's files is " + excerpt.Size(t.service.options.Limits.keptBytes())
+			c.made[i].skipped = "there is no room: the most that is kept of a chat's files is " + excerpt.Size(x.service.options.Limits.keptBytes())
 		default:
 			room -= m.entry.Size
 			paths, index = append(paths, m.entry.Path), append(index, i)
@@ -258,7 +258,7 @@ func (t *turn) fetch(ctx context.Context, c *changes) error {
 	var draft *content.Draft
 	begin := func() (err error) {
 		if draft == nil {
-			draft, err = t.service.options.Content.New()
+			draft, err = x.service.options.Content.New()
 		}
 		return err
 	}
@@ -282,7 +282,7 @@ func (t *turn) fetch(ctx context.Context, c *changes) error {
 		m.skipped = ""
 		return keep(done, &m.file)
 	}
-	err := t.chat.kernel.Get(ctx, paths, c.room, sink, end)
+	err := x.chat.kernel.Get(ctx, paths, c.room, sink, end)
 	if draft != nil {
 		err = errors.Join(err, draft.Discard())
 	}

@@ -19,9 +19,9 @@ const namedMisplaced = 3
 // fill puts the chat's files into the folder that becomes /work of a new interpreter.
 // A file that cannot be there (code may have named it so that it cannot) is left out, and
 // the reply says so: it must not be the end of the chat.
-func (t *turn) fill(ctx context.Context, dir string) error {
-	t.misplaced = nil
-	files, err := t.service.options.Store.Files(ctx, t.chat.id)
+func (x *execution) fill(ctx context.Context, dir string) error {
+	x.misplaced = nil
+	files, err := x.service.options.Store.Files(ctx, x.chat.id)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil // a chat that begins
 	}
@@ -32,12 +32,12 @@ func (t *turn) fill(ctx context.Context, dir string) error {
 		if f.Hash == "" {
 			continue
 		}
-		err := t.putInto(dir, f)
+		err := x.putInto(dir, f)
 		switch {
 		case err == nil:
 		case isOfOneFile(err):
-			t.misplaced = append(t.misplaced, f.Path)
-			t.service.options.Log.WarnContext(ctx, "a file of a chat was left out", "chat", t.chat.id, "error", err)
+			x.misplaced = append(x.misplaced, f.Path)
+			x.service.options.Log.WarnContext(ctx, "a file of a chat was left out", "chat", x.chat.id, "error", err)
 		default:
 			return fmt.Errorf("put the files of a chat into place: %w", diskFull(err))
 		}
@@ -47,12 +47,12 @@ func (t *turn) fill(ctx context.Context, dir string) error {
 
 // putInto makes a file appear in dir. Its path was checked when it came: a folder of ours
 // cannot be left by it.
-func (t *turn) putInto(dir string, f store.File) error {
+func (x *execution) putInto(dir string, f store.File) error {
 	name := filepath.Join(dir, filepath.FromSlash(f.Path))
 	if err := makeFolders(dir, filepath.Dir(name)); err != nil {
 		return err
 	}
-	return t.service.options.Content.Copy(f.Hash, name)
+	return x.service.options.Content.Copy(f.Hash, name)
 }
 
 // isOfOneFile tells what is wrong with one path or content from what is wrong with the machine.
@@ -68,16 +68,16 @@ func isOfOneFile(err error) bool {
 }
 
 // wordMisplaced tells of the files that fill has left out, "" when there are none.
-func (t *turn) wordMisplaced() string {
-	if len(t.misplaced) == 0 {
+func (x *execution) wordMisplaced() string {
+	if len(x.misplaced) == 0 {
 		return ""
 	}
 	var names []string
-	for _, p := range t.misplaced[:min(len(t.misplaced), namedMisplaced)] {
+	for _, p := range x.misplaced[:min(len(x.misplaced), namedMisplaced)] {
 		names = append(names, strconv.Quote(shortPath(strings.ToValidUTF8(p, "\uFFFD"))))
 	}
 	text := "Not in /work of the new interpreter, because the path is too long or contradicts another file's: " + strings.Join(names, ", ")
-	if more := len(t.misplaced) - namedMisplaced; more > 0 {
+	if more := len(x.misplaced) - namedMisplaced; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text + "."

@@ -18,12 +18,12 @@ type place struct {
 	ending bool        // somebody closes it
 }
 
-// start gives a chat that the caller has an interpreter.
+// start gives a chat that the caller has an interpreter, one that its packages fit.
 func (s *Service) start(ctx context.Context, c *conversation, fill func(dir string) error) error {
 	if err := s.makeRoom(ctx, c); err != nil {
 		return err
 	}
-	k, err := s.options.Start(ctx, c.id, fill)
+	k, err := s.options.Start(ctx, c.id, s.needsPlain(c), fill)
 	s.mu.Lock()
 	if err == nil && s.closed {
 		err = errStopping()
@@ -38,7 +38,7 @@ func (s *Service) start(ctx context.Context, c *conversation, fill func(dir stri
 	}
 	s.living[c].kernel = k
 	s.mu.Unlock()
-	c.kernel = k
+	c.kernel, c.fresh = k, true
 	return nil
 }
 

@@ -35,7 +35,7 @@ type blocks struct {
 type block struct {
 	title   string
 	content string
-	fenced  bool
+	fence   string // the language of a fence, "" for a paragraph
 }
 
 func (b *blocks) empty() bool { return len(b.parts) == 0 }
@@ -54,7 +54,14 @@ func (b *blocks) text(markdown string) {
 // fence adds a title and a fenced block, unless the content is empty.
 func (b *blocks) fence(title, content string) {
 	if content != "" {
-		b.parts = append(b.parts, block{title: title, content: breakRuns(strings.TrimSuffix(content, "\n")), fenced: true})
+		b.parts = append(b.parts, block{title: title, content: breakRuns(strings.TrimSuffix(content, "\n")), fence: "text"})
+	}
+}
+
+// python adds a title and Python in a fenced block, of which at most a number of bytes is shown.
+func (b *blocks) python(title, code string, most int) {
+	if code != "" {
+		b.parts = append(b.parts, block{title: title, content: breakRuns(strings.TrimSuffix(excerpt.Middle(code, most), "\n")), fence: "python"})
 	}
 }
 
@@ -74,15 +81,15 @@ func (b *blocks) String() string {
 	}
 	room := MaxTextBytes - b.plain - len(foot)
 	for _, p := range b.parts {
-		if p.fenced {
+		if p.fence != "" {
 			room -= len(p.title) + fenceBytes
 		}
 	}
 	most := b.share(room)
 	shown := make([]string, 0, len(b.parts)+1)
 	for _, p := range b.parts {
-		if p.fenced {
-			shown = append(shown, p.title+"\n"+fenced(excerpt.Middle(p.content, most)))
+		if p.fence != "" {
+			shown = append(shown, p.title+"\n"+fenced(p.fence, excerpt.Middle(p.content, most)))
 		} else {
 			shown = append(shown, p.content)
 		}
@@ -98,7 +105,7 @@ func (b *blocks) String() string {
 func (b *blocks) share(room int) int {
 	var lengths []int
 	for _, p := range b.parts {
-		if p.fenced {
+		if p.fence != "" {
 			lengths = append(lengths, len(p.content))
 		}
 	}
@@ -113,9 +120,9 @@ func (b *blocks) share(room int) int {
 }
 
 // fenced puts content into a fence that is longer than any run of backticks in it.
-func fenced(content string) string {
+func fenced(language, content string) string {
 	marks := strings.Repeat("`", max(3, longest(content)+1))
-	return marks + "text\n" + content + "\n" + marks
+	return marks + language + "\n" + content + "\n" + marks
 }
 
 // longest is the length of the longest run of backticks in s.

@@ -35,8 +35,8 @@ func replyOf(t *testing.T, r kernel.Result) *chat.Reply {
 	t.Helper()
 	s, _ := newService(t, func(o *chat.Options) {
 		start := o.Start
-		o.Start = func(ctx context.Context, id string, fill func(string) error) (chat.Interpreter, error) {
-			i, err := start(ctx, id, fill)
+		o.Start = func(ctx context.Context, id string, plain bool, fill func(string) error) (chat.Interpreter, error) {
+			i, err := start(ctx, id, plain, fill)
 			return scripted{i, r}, err
 		}
 	})

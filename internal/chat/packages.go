@@ -29,6 +29,7 @@ const (
 	toldReasons     = 5    // why packages are not there
 	progressBytes   = 200  // of a line about packages
 	reasonBytes     = 1000 // of one reason
+	buildLogBytes   = 2000 // of the end of what a build printed
 )
 
 // shipment is what a turn has installed.
@@ -37,7 +38,8 @@ type shipment struct {
 	removed  []string
 	present  []string // asked for by name, and there already
 	warnings []string
-	reasons  int // why something is not installed, those that are told
+	reasons  int    // why something is not installed, those that are told
+	buildLog string // the end of what the last build has printed that failed
 
 	done    bool     // something was installed before the run
 	changed []string // import names of what got another version then
@@ -57,92 +59,101 @@ type refusedError struct{ reason string }
 func (e *refusedError) Error() string { return e.reason }
 
 // canInstall reports whether the chat's interpreter can have packages.
-func (t *turn) canInstall() bool {
-	return t.service.options.Packages != nil && t.chat.kernel.Environment() != ""
+func (x *execution) canInstall() bool {
+	return x.service.options.Packages != nil && x.chat.kernel.Environment() != ""
 }
 
 // putBack gives a new interpreter the packages that the chat has. Code can do without: what
 // it imports is then asked for again.
-func (t *turn) putBack(ctx context.Context) error {
-	if len(t.chat.lock.Packages) == 0 || !t.canInstall() {
+func (x *execution) putBack(ctx context.Context) error {
+	if len(x.chat.lock.Packages) == 0 || !x.canInstall() {
 		return nil
 	}
-	_, err := t.install(ctx, nil)
+	_, err := x.install(ctx, nil)
 	switch {
 	case err == nil:
-		t.shipment.done = true
+		x.shipment.done = true
 	case ctx.Err() != nil:
-		return t.stopped(ctx, err)
+		return x.stopped(ctx, err)
 	default:
-		t.problem("The packages of this chat could not be put back into its new interpreter: " + t.reason(ctx, err) + ".")
+		x.problem("The packages of this chat could not be put back into its new interpreter: " + x.reason(ctx, err) + ".")
 	}
 	return nil
 }
 
 // installAsked installs what the message asks for by name. Its error says why nothing runs.
-func (t *turn) installAsked(ctx context.Context) error {
-	asked := t.message.Requirements
+func (x *execution) installAsked(ctx context.Context) error {
+	asked := x.message.Requirements
 	if len(asked) == 0 {
 		return nil
 	}
-	if !t.canInstall() {
+	if !x.canInstall() {
 		return &refusedError{"this server installs no packages (--packages off), only Python's standard library is there"}
 	}
-	r, err := t.install(ctx, asked)
+	r, err := x.install(ctx, asked)
 	switch {
 	case err == nil:
-		t.shipment.done, t.shipment.changed, t.shipment.present = true, outdated(r), r.Present
+		x.shipment.done, x.shipment.changed, x.shipment.present = true, outdated(r), r.Present
 		return nil
 	case ctx.Err() != nil:
-		return t.stopped(ctx, err)
+		return x.stopped(ctx, err)
 	}
-	return &refusedError{t.reason(ctx, err)}
+	return &refusedError{x.reason(ctx, err)}
 }
 
 // refuse answers a message whose packages cannot be installed: nothing was run.
-func (t *turn) refuse(ctx context.Context, e *refusedError) *Reply {
-	t.reply.IsError = true
+func (x *execution) refuse(e *refusedError) *Reply {
+	x.reply.IsError = true
 	var b blocks
 	b.text("Nothing was run, since what the message asks for is not installed: " + escaped(e.reason) + ".")
-	t.wordProblems(&b)
-	b.notes(t.message.Notes)
-	t.reply.Text = b.String()
-	if t.chat.saved {
-		t.reply.ChatID = t.chat.id
+	x.wordProblems(&b)
+	b.notes(x.message.Notes)
+	x.reply.Text = b.String()
+	if x.chat.saved {
+		x.reply.ChatID = x.chat.id
 	}
-	t.undo(ctx)
-	return &t.reply
+	return &x.reply
 }
 
 // supply returns what installs the modules that code needs, nil where nothing can be installed.
-func (t *turn) supply() func(ctx context.Context, missing []string) (changed []string) {
-	if !t.canInstall() {
+func (x *execution) supply() func(ctx context.Context, missing []string) (changed []string, err error) {
+	if !x.canInstall() {
 		return nil
 	}
-	return func(ctx context.Context, missing []string) []string {
-		wanted := t.distributions(missing)
+	return func(ctx context.Context, missing []string) ([]string, error) {
+		wanted := x.distributions(missing)
 		if len(wanted) == 0 {
-			return nil
+			return nil, nil
 		}
-		defer t.report(Progress{Step: "running"})
-		r, err := t.install(ctx, wanted)
-		kind, _ := fault.Shown(err)
-		switch {
-		case err == nil || ctx.Err() != nil:
-		case kind == fault.Invalid && len(wanted) > 1: // one that cannot be had is no reason to go without the others
-			return t.installEach(ctx, wanted)
-		default:
-			t.notImported(ctx, err)
+		defer x.report(Progress{Step: "running"})
+		changed := x.installImported(ctx, wanted)
+		if x.unfit() {
+			return nil, errUnfit
 		}
-		return outdated(r)
+		return changed, nil
 	}
+}
+
+// installImported installs what it can of the packages that code imports, and returns the import names of what
+// has another version now.
+func (x *execution) installImported(ctx context.Context, wanted []string) (changed []string) {
+	r, err := x.install(ctx, wanted)
+	kind, _ := fault.Shown(err)
+	switch {
+	case err == nil || ctx.Err() != nil:
+	case kind == fault.Invalid && len(wanted) > 1: // one that cannot be had is no reason to go without the others
+		return x.installEach(ctx, wanted)
+	default:
+		x.notImported(ctx, err)
+	}
+	return outdated(r)
 }
 
 // installEach installs what it can of the packages that code imports, until something else
 // than the packages stands in the way.
-func (t *turn) installEach(ctx context.Context, wanted []string) (changed []string) {
+func (x *execution) installEach(ctx context.Context, wanted []string) (changed []string) {
 	for _, name := range wanted {
-		r, err := t.install(ctx, []string{name})
+		r, err := x.install(ctx, []string{name})
 		if ctx.Err() != nil {
 			break
 		}
@@ -150,7 +161,7 @@ func (t *turn) installEach(ctx context.Context, wanted []string) (changed []stri
 		if err == nil {
 			continue
 		}
-		t.notImported(ctx, err)
+		x.notImported(ctx, err)
 		if kind, _ := fault.Shown(err); kind != fault.Invalid {
 			break
 		}
@@ -159,56 +170,59 @@ func (t *turn) installEach(ctx context.Context, wanted []string) (changed []stri
 }
 
 // distributions returns what may bring modules, and says which cannot be brought.
-func (t *turn) distributions(missing []string) []string {
+func (x *execution) distributions(missing []string) []string {
 	var wanted []string
 	for _, module := range missing {
 		name, _ := names.Distribution(module)
 		if why, ok := names.Unavailable(module); ok {
-			t.problem("Not installed: " + why + ".")
+			x.problem("Not installed: " + why + ".")
 		}
 		if name != "" && !slices.Contains(wanted, name) {
 			wanted = append(wanted, name)
 		}
 	}
 	if left := len(wanted) - broughtPackages; left > 0 {
-		t.problem(fmt.Sprintf("The code imports more packages than are installed for one run (%d): %d of them are left out.", broughtPackages, left))
+		x.problem(fmt.Sprintf("The code imports more packages than are installed for one run (%d): %d of them are left out.", broughtPackages, left))
 		wanted = wanted[:broughtPackages]
 	}
 	return wanted
 }
 
 // notImported tells why what code imports is not there.
-func (t *turn) notImported(ctx context.Context, err error) {
-	t.problem("Not installed, although the code imports it: " + t.reason(ctx, err) + ".")
+func (x *execution) notImported(ctx context.Context, err error) {
+	x.problem("Not installed, although the code imports it: " + x.reason(ctx, err) + ".")
 }
 
 // problem adds a sentence, unless there are enough.
-func (t *turn) problem(sentence string) {
-	if t.shipment.reasons++; t.shipment.reasons <= toldReasons && !slices.Contains(t.problems, sentence) {
-		t.problems = append(t.problems, sentence)
+func (x *execution) problem(sentence string) {
+	if x.shipment.reasons++; x.shipment.reasons <= toldReasons && !slices.Contains(x.problems, sentence) {
+		x.problems = append(x.problems, sentence)
 	}
 }
 
 // reason returns what may be told of a failed install.
-func (t *turn) reason(ctx context.Context, err error) string {
+func (x *execution) reason(ctx context.Context, err error) string {
 	kind, text := fault.Shown(err)
 	if kind == fault.Internal {
-		t.service.options.Log.ErrorContext(ctx, "install packages", "chat", t.chat.id, "error", err)
+		x.service.options.Log.ErrorContext(ctx, "install packages", "chat", x.chat.id, "error", err)
+	}
+	if log := pypi.BuildLog(err); log != "" {
+		x.shipment.buildLog = excerpt.Tail(log, buildLogBytes)
 	}
 	return excerpt.Middle(strings.TrimRight(text, ". "), reasonBytes)
 }
 
 // install installs requirements into the environment of the chat's interpreter, beside what
 // it has. Without any it puts back what the chat has.
-func (t *turn) install(ctx context.Context, requirements []string) (pypi.Report, error) {
+func (x *execution) install(ctx context.Context, requirements []string) (pypi.Report, error) {
 	what := strings.Join(requirements, ", ")
 	if len(requirements) == 0 {
 		what = "the packages of this chat"
 	}
-	t.report(Progress{Step: excerpt.Begin("installing "+what, progressBytes)})
-	r, err := t.service.options.Packages.Install(ctx, pypi.Request{
-		Folder: t.chat.kernel.Environment(), Requirements: requirements, Installed: t.chat.lock,
-		Progress: func(line string) { t.report(Progress{Step: excerpt.Begin(line, progressBytes)}) },
+	x.report(Progress{Step: excerpt.Begin("installing "+what, progressBytes)})
+	r, err := x.service.options.Packages.Install(ctx, pypi.Request{
+		Folder: x.chat.kernel.Environment(), Requirements: requirements, Installed: x.chat.lock, Shared: x.shared(),
+		Progress: func(line string) { x.report(Progress{Step: excerpt.Begin(line, progressBytes)}) },
 	})
 	if err != nil {
 		return pypi.Report{}, fmt.Errorf("install packages: %w", err)
@@ -217,8 +231,8 @@ func (t *turn) install(ctx context.Context, requirements []string) (pypi.Report,
 	if err != nil {
 		return pypi.Report{}, err
 	}
-	t.chat.lock, t.chat.packages = r.Lock, record
-	s := &t.shipment
+	x.chat.lock, x.chat.packages = r.Lock, record
+	s := &x.shipment
 	s.warnings = append(s.warnings, r.Warnings...)
 	for _, p := range askedFirst(r.Added, requirements) {
 		s.packages = append(s.packages, Package{Name: p.Name, Version: p.Version})
@@ -319,13 +333,13 @@ func listed[T any](all []T, word func(T) string) string {
 }
 
 // missingHint says how to get what an import has not found, "" when there is nothing to add.
-func (t *turn) missingHint(e *kernel.Exception) string {
+func (x *execution) missingHint(e *kernel.Exception) string {
 	switch {
 	case e.Type == "ModuleNotFoundError" && (strings.Contains(e.Message, "'tkinter'") || strings.Contains(e.Message, "'turtle'")):
 		return "The sandbox has no display, so what draws on one (tkinter, turtle) is left out."
-	case e.Type != "ModuleNotFoundError" && e.Type != "ImportError" || t.shipment.reasons > 0:
+	case e.Type != "ModuleNotFoundError" && e.Type != "ImportError" || x.shipment.reasons > 0:
 		return ""
-	case t.service.options.Packages == nil:
+	case x.service.options.Packages == nil:
 		return "Only Python's standard library is there: this server installs no packages (--packages off)."
 	case e.Type == "ModuleNotFoundError" || strings.Contains(e.Message, "install"):
 		return "A package that nothing in the code imports by name is installed by a line such as !pip install NAME."

@@ -24,7 +24,8 @@ import (
 type shelf struct {
 	modules map[string]string
 	fails   map[string]error
-	wait    chan struct{} // closed when an install is under way that waits for the end of its call
+	needs   map[string]string // what else a package needs
+	wait    chan struct{}     // closed when an install is under way that waits for the end of its call
 
 	mu       sync.Mutex
 	requests []pypi.Request // without Progress
@@ -59,6 +60,14 @@ func (s *shelf) Install(ctx context.Context, r pypi.Request) (pypi.Report, error
 	}()
 	if twice {
 		return pypi.Report{}, errors.New("two installs in one environment")
+	}
+	if len(r.Installed.Packages) == 0 {
+		r.Installed = r.Shared
+	}
+	for _, requirement := range r.Requirements {
+		if more := s.needs[requirement]; more != "" {
+			r.Requirements = append(r.Requirements, more)
+		}
 	}
 	report := pypi.Report{Lock: pypi.Lock{Requirements: append([]string{}, r.Installed.Requirements...)}}
 	versions := map[string]string{}

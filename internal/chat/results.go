@@ -11,18 +11,18 @@ import (
 )
 
 // keepResults keeps the pictures in full, and output that the text will not show in full.
-func (t *turn) keepResults(ctx context.Context, r *kernel.Result) error {
+func (x *execution) keepResults(ctx context.Context, r *kernel.Result) error {
 	for i, picture := range r.Images {
 		name := fmt.Sprintf("figure-%d.%s", i+1, strings.TrimPrefix(picture.MIMEType, "image/"))
-		f, err := t.keepResult(ctx, name, picture.MIMEType, picture.Data)
+		f, err := x.keepResult(ctx, name, picture.MIMEType, picture.Data)
 		if err != nil {
 			return err
 		}
-		t.reply.Images = append(t.reply.Images, Image{
+		x.reply.Images = append(x.reply.Images, Image{
 			Name: name, MIMEType: picture.MIMEType, Data: picture.Data, Width: picture.Width, Height: picture.Height, URI: f.URI,
 		})
 	}
-	t.printed = map[string]int64{"stdout.txt": r.Stdout.Len(), "stderr.txt": r.Stderr.Len()}
+	x.printed = map[string]int64{"stdout.txt": r.Stdout.Len(), "stderr.txt": r.Stderr.Len()}
 	for _, stream := range []struct {
 		name string
 		out  kernel.Output
@@ -30,11 +30,11 @@ func (t *turn) keepResults(ctx context.Context, r *kernel.Result) error {
 		if stream.out.Len() <= shownStream {
 			continue
 		}
-		f, err := t.keepResult(ctx, stream.name, "text/plain", []byte(stream.out.Text(2*keptStream)))
+		f, err := x.keepResult(ctx, stream.name, "text/plain", []byte(stream.out.Text(2*keptStream)))
 		if err != nil {
 			return err
 		}
-		t.reply.Files = append(t.reply.Files, f)
+		x.reply.Files = append(x.reply.Files, f)
 	}
 	return nil
 }
@@ -48,18 +48,18 @@ const (
 	keptResultBytes = 256 << 20
 )
 
-func (t *turn) keepResult(ctx context.Context, name, media string, data []byte) (File, error) {
-	hash, size, err := t.service.options.Content.Put(bytes.NewReader(data))
+func (x *execution) keepResult(ctx context.Context, name, media string, data []byte) (File, error) {
+	hash, size, err := x.service.options.Content.Put(bytes.NewReader(data))
 	if err != nil {
 		return File{}, diskFull(err)
 	}
 	record := store.File{Path: name, Hash: hash, Size: size, MIMEType: media}
 	most := store.Bounds{Count: keptResults, Bytes: keptResultBytes}
-	gone, err := t.service.options.Store.SaveResult(ctx, t.chat.id, t.chat.turns, record, most)
+	gone, err := x.service.options.Store.SaveResult(ctx, x.chat.id, x.chat.runs, record, most)
 	if err != nil {
-		t.service.release([]store.File{record})
+		x.service.release([]store.File{record})
 		return File{}, fmt.Errorf("keep a result: %w", err)
 	}
-	t.service.release(gone)
-	return File{Path: name, URI: resultURI(t.chat.id, t.chat.turns, name), MIMEType: media, Size: size, Result: true}, nil
+	x.service.release(gone)
+	return File{Path: name, URI: resultURI(x.chat.id, x.chat.runs, name), MIMEType: media, Size: size, Result: true}, nil
 }

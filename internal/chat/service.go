@@ -9,9 +9,11 @@ import (
 	"sync"
 	"time"
 
+	"runpython/internal/agent"
 	"runpython/internal/fault"
 	"runpython/internal/kernel"
 	"runpython/internal/message"
+	"runpython/internal/pypi"
 	"runpython/internal/store"
 	"runpython/internal/store/content"
 )
@@ -23,6 +25,8 @@ type Interpreter interface {
 	Put(ctx context.Context, path string, content io.Reader) (problem string, err error)
 	// Environment is the folder from which it imports packages, "" where none can be installed.
 	Environment() string
+	// Preloaded reports whether it has the packages of Options.Preload besides, and may have loaded them.
+	Preloaded() bool
 	Lost() bool
 	// Close ends the interpreter, also while one of the other methods is under way,
 	// which then returns an error. It is called once.
@@ -44,21 +48,26 @@ type Store interface {
 	// were saved last first, as store.Place orders them, that come after a place.
 	Recent(ctx context.Context, owner string, after store.Place, most int) ([]store.Listed, error)
 	// SaveResult makes room for f within most by removing the oldest results of the chat.
-	SaveResult(ctx context.Context, id string, turn int, f store.File, most store.Bounds) (gone []store.File, err error)
-	Result(ctx context.Context, id string, turn int, name string) (store.File, error)
+	SaveResult(ctx context.Context, id string, run int, f store.File, most store.Bounds) (gone []store.File, err error)
+	Result(ctx context.Context, id string, run int, name string) (store.File, error)
 }
 
 // Options are what a Service needs.
 type Options struct {
-	// Start starts an interpreter for the chat of that id. fill is called with the folder that
-	// becomes its /work, before it looks there.
-	Start   func(ctx context.Context, id string, fill func(dir string) error) (Interpreter, error)
+	// Start starts an interpreter for the chat of that id, one without preloaded packages if plain. fill is
+	// called with the folder that becomes its /work, before it looks there.
+	Start   func(ctx context.Context, id string, plain bool, fill func(dir string) error) (Interpreter, error)
 	Store   Store
 	Content *content.Store
 	// Packages installs what code imports; nil where nothing is installed.
 	Packages Packages
-	Limits   Limits
-	Log      *slog.Logger
+	// Preload returns what interpreters have that are Preloaded, always the same once there is such a one.
+	// Nil where there never is.
+	Preload func() pypi.Lock
+	// Agent answers messages in plain language; nil where there is no model.
+	Agent  Agent
+	Limits Limits
+	Log    *slog.Logger
 }
 
 // Limits bound chats and name what bounds their runs, for the sentences that tell of it.
@@ -119,8 +128,8 @@ func (s *Service) arrive() error {
 
 func (s *Service) depart() { <-s.places }
 
-// Turn runs one turn. Code that fails, a limit, an unknown chat and a message
-// without code are replies with IsError; an error is a malformed request
+// Turn runs one turn. Code that fails, a limit, an unknown chat and a message that nobody can
+// answer are replies with IsError; an error is a malformed request
 // (fault.Invalid), a bound (fault.Busy), the end of ctx before anything ran (fault.Canceled), or ours.
 func (s *Service) Turn(ctx context.Context, r Request) (*Reply, error) {
 	if err := s.arrive(); err != nil {
@@ -131,18 +140,41 @@ func (s *Service) Turn(ctx context.Context, r Request) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	if read.Lone != "" && r.ChatID != "" { // there is no model that it could be prose for
+	if read.Lone != "" && r.ChatID != "" && s.options.Agent == nil { // nobody could read it as prose
 		read.Candidates = []message.Candidate{{Code: read.Lone}}
 	}
-	if len(read.Candidates) == 0 {
+	if len(read.Candidates) == 0 && s.options.Agent == nil {
 		return s.withoutCode(ctx, r, read)
 	}
-	t := &turn{service: s, request: r, message: read}
-	if t.chat, err = s.open(ctx, r.Owner, r.ChatID, func() { t.report(Progress{Step: "waiting"}) }); err != nil {
+	c, err := s.open(ctx, r.Owner, r.ChatID, func() { report(r, Progress{Step: "waiting"}) })
+	if err != nil {
 		return unknownChat(err)
 	}
-	defer t.chat.leave()
-	return t.run(ctx)
+	defer c.leave()
+	reply, err := s.turnIn(ctx, c, r, read)
+	if !c.saved { // the caller hears of no chat
+		s.drop(c)
+		s.logEnd(ctx, c, s.end(c, "the chat has not begun"))
+	}
+	return reply, err
+}
+
+// turnIn runs a turn in a chat that the caller has: code at once, and what is none by a model.
+func (s *Service) turnIn(ctx context.Context, c *conversation, r Request, read message.Message) (*Reply, error) {
+	inquiry := &inquiry{service: s, chat: c, request: r}
+	if len(read.Candidates) > 0 && (read.Kind != message.Mixed || s.options.Agent == nil) {
+		x := &execution{service: s, chat: c, request: r, message: read}
+		reply, err := x.run(ctx)
+		if err != nil || s.options.Agent == nil {
+			return reply, err
+		}
+		if !x.notCode() && !x.mayBeProse() {
+			c.remember(agent.Exchange{Message: r.Message, Steps: []agent.Step{{Code: x.code(), Result: reply.Text, Failed: reply.IsError}}})
+			return reply, nil
+		}
+		inquiry.runs = append(inquiry.runs, x)
+	}
+	return inquiry.answer(ctx)
 }
 
 // withoutCode answers a message in which there is nothing to run. It does not wait for the chat.
@@ -280,13 +312,13 @@ func (s *Service) check(ctx context.Context, c *conversation) error {
 		return err
 	}
 	c.packages, c.unchecked, c.saved = record.Packages, false, true
-	c.turns, c.begun = record.Turns, record.Created
+	c.runs, c.begun = record.Runs, record.Created
 	return nil
 }
 
 // save writes the record of a chat that the caller has.
 func (s *Service) save(ctx context.Context, c *conversation) error {
-	record := store.Chat{ID: c.id, Owner: c.owner, Created: c.begun, Used: time.Unix(0, c.used.Load()), Turns: c.turns, Packages: c.packages}
+	record := store.Chat{ID: c.id, Owner: c.owner, Created: c.begun, Used: time.Unix(0, c.used.Load()), Runs: c.runs, Packages: c.packages}
 	if err := s.options.Store.SaveChat(ctx, record); err != nil {
 		return fmt.Errorf("save the chat: %w", err)
 	}

@@ -26,8 +26,8 @@ func fileURI(id, name string) string {
 	return uriScheme + id + "/files/" + strings.Join(parts, "/")
 }
 
-func resultURI(id string, turn int, name string) string {
-	return uriScheme + id + "/results/" + strconv.Itoa(turn) + "/" + url.PathEscape(name)
+func resultURI(id string, run int, name string) string {
+	return uriScheme + id + "/results/" + strconv.Itoa(run) + "/" + url.PathEscape(name)
 }
 
 // lookUp finds the record that a URI of owner names.

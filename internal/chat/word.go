@@ -45,53 +45,61 @@ func withoutCodeText(m message.Message) string {
 }
 
 // word fills in the reply: its run, its text, and whether it is an error.
-func (t *turn) word(r *kernel.Result) {
-	run := t.newRun(r)
-	t.reply.Packages = t.shipment.packages
-	t.reply.Runs = append(t.reply.Runs, run)
-	t.reply.IsError = t.reply.IsError || r.Status != kernel.OK && (r.Status != kernel.Exited || r.ExitCode != 0)
+func (x *execution) word(r *kernel.Result) {
+	run := x.newRun(r)
+	x.reply.Packages = x.shipment.packages
+	x.reply.Runs = append(x.reply.Runs, run)
+	x.reply.IsError = x.reply.IsError || r.Status != kernel.OK && (r.Status != kernel.Exited || r.ExitCode != 0)
 	var b blocks
-	if limit := t.limitSentence(r); limit != "" {
+	x.wordOutcome(&b, r)
+	installed := x.shipment.wordPackages()
+	if b.empty() && len(r.Images) == 0 && installed == "" {
+		b.text(printedNothing)
+	}
+	if installed != "" {
+		b.text(escaped(installed))
+	}
+	wordFiles(&b, x.reply.Files, x.printed)
+	b.notes(x.notes(r))
+	x.reply.Text = b.String()
+}
+
+// printedNothing is all that can be said of some runs.
+const printedNothing = "The code ran and printed nothing."
+
+// wordOutcome tells what came of a run, apart from packages, files and notes.
+func (x *execution) wordOutcome(b *blocks, r *kernel.Result) {
+	if limit := x.limitSentence(r); limit != "" {
 		b.text(limit)
 	}
-	t.wordProblems(&b)
+	x.wordProblems(b)
 	b.fence("Output:", r.Stdout.Text(shownStream))
 	b.fence("Standard error:", r.Stderr.Text(shownStream))
-	t.wordValue(&b, r)
+	x.wordValue(b, r)
 	if r.Error != nil && r.Status != kernel.Memory && r.Status != kernel.TimedOut && r.Status != kernel.Canceled {
-		b.fence("Error:", excerpt.Middle(t.traceback(r), shownValue))
+		b.fence("Error:", excerpt.Middle(x.traceback(r), shownValue))
 	}
 	if r.Status == kernel.Exited {
 		b.text(exitSentence(r))
 		b.fence("It said:", excerpt.Middle(r.ExitText, shownValue))
 	}
-	if hint := t.hint(r); hint != "" {
-		t.reply.Problems = append(t.reply.Problems, hint)
+	if hint := x.hint(r); hint != "" {
+		x.reply.Problems = append(x.reply.Problems, hint)
 		b.text(hint)
 	}
 	b.fence("Printed between the calls, by what an earlier one left running:", r.Late.Text(shownValue))
-	installed := t.shipment.wordPackages()
-	if b.empty() && len(r.Images) == 0 && installed == "" {
-		b.text("The code ran and printed nothing.")
-	}
-	if installed != "" {
-		b.text(escaped(installed))
-	}
-	t.wordFiles(&b)
-	b.notes(t.notes(r))
-	t.reply.Text = b.String()
 }
 
-func (t *turn) newRun(r *kernel.Result) Run {
+func (x *execution) newRun(r *kernel.Result) Run {
 	run := Run{
-		Stdout: r.Stdout.Text(MaxStreamBytes), Stderr: r.Stderr.Text(MaxStreamBytes), Duration: r.Duration, Error: t.limitSentence(r),
+		Stdout: r.Stdout.Text(MaxStreamBytes), Stderr: r.Stderr.Text(MaxStreamBytes), Duration: r.Duration, Error: x.limitSentence(r),
 	}
-	run.Code = t.chosen(r).Code
+	run.Code = x.chosen(r).Code
 	if r.Value != nil {
 		run.Value = r.Value.Text
 	}
 	if r.Error != nil && run.Error == "" {
-		run.Error = t.traceback(r)
+		run.Error = x.traceback(r)
 	}
 	if r.Status == kernel.Exited && r.ExitCode != 0 && run.Error == "" {
 		run.Error = exitSentence(r)
@@ -103,25 +111,26 @@ func (t *turn) newRun(r *kernel.Result) Run {
 }
 
 // wordProblems tells what went wrong beside the code.
-func (t *turn) wordProblems(b *blocks) {
-	t.reply.Problems = t.problems
-	for _, p := range t.problems {
+func (x *execution) wordProblems(b *blocks) {
+	x.reply.Problems = x.problems
+	for _, p := range x.problems {
 		b.text(escaped(p))
 	}
+	b.fence("The end of what the build printed:", x.shipment.buildLog)
 }
 
 // chosen returns the candidate that was run, an empty one if the guest names none that is there.
-func (t *turn) chosen(r *kernel.Result) message.Candidate {
-	if r.Chosen < 0 || r.Chosen >= len(t.message.Candidates) {
+func (x *execution) chosen(r *kernel.Result) message.Candidate {
+	if r.Chosen < 0 || r.Chosen >= len(x.message.Candidates) {
 		return message.Candidate{}
 	}
-	return t.message.Candidates[r.Chosen]
+	return x.message.Candidates[r.Chosen]
 }
 
 // traceback returns the text of an exception. A line that only notebooks understand is a mere
 // SyntaxError to Python, so what to write instead follows.
-func (t *turn) traceback(r *kernel.Result) string {
-	refusal := t.chosen(r).Refusal
+func (x *execution) traceback(r *kernel.Result) string {
+	refusal := x.chosen(r).Refusal
 	if refusal == "" {
 		return r.Error.Traceback
 	}
@@ -129,30 +138,30 @@ func (t *turn) traceback(r *kernel.Result) string {
 }
 
 // hint says what an error means here, "" when there is nothing to add.
-func (t *turn) hint(r *kernel.Result) string {
+func (x *execution) hint(r *kernel.Result) string {
 	switch {
 	case r.Error == nil:
 		return ""
-	case r.Error.Type == "NameError" && t.message.Lone != "":
+	case x.mayBeProse() && x.message.Lone != "":
 		return noVariable
-	case r.Error.Type == "NameError" && t.message.Kind == message.Prose:
+	case x.mayBeProse():
 		return noProse
 	}
-	if hint := t.missingHint(r.Error); hint != "" {
+	if hint := x.missingHint(r.Error); hint != "" {
 		return hint
 	}
-	hint := t.service.options.Limits.hintFor(r.Error)
+	hint := x.service.options.Limits.hintFor(r.Error)
 	if hint == "" || !strings.Contains(r.Error.Message, noSpace) {
 		return hint
 	}
-	room, err := t.service.options.Content.Room()
-	if err != nil || room >= t.service.options.Limits.WorkBytes {
+	room, err := x.service.options.Content.Room()
+	if err != nil || room >= x.service.options.Limits.WorkBytes {
 		return hint
 	}
 	return hint + fmt.Sprintf(" But the server's disk has room for %s only: tell the operator.", excerpt.Size(room))
 }
 
-func (t *turn) wordValue(b *blocks, r *kernel.Result) {
+func (x *execution) wordValue(b *blocks, r *kernel.Result) {
 	if r.Table != nil {
 		if table := tableText(r.Table.Markdown, shownValue); table != "" {
 			b.text(fmt.Sprintf("Value, %s × %s:", counted(r.Table.Rows, "row"), counted(r.Table.Columns, "column")))
@@ -179,8 +188,8 @@ func counted(n int64, thing string) string {
 
 // limitSentence tells which limit ended the run, in numbers, what became of the
 // variables and what to do; "" when none did.
-func (t *turn) limitSentence(r *kernel.Result) string {
-	limits := t.service.options.Limits
+func (x *execution) limitSentence(r *kernel.Result) string {
+	limits := x.service.options.Limits
 	variables := "The variables are kept."
 	if r.Reset {
 		variables = "The variables are lost, the files are kept."
@@ -191,7 +200,7 @@ func (t *turn) limitSentence(r *kernel.Result) string {
 	switch r.Status {
 	case kernel.TimedOut:
 		return fmt.Sprintf("Stopped after %s: that is the time limit of a run (--run-timeout). %s Do the work in smaller steps, or ask the operator for more time.",
-			seconds(t.timeout()), variables)
+			seconds(x.timeout()), variables)
 	case kernel.Memory:
 		return fmt.Sprintf("Stopped: the code needed more than %s of memory, the limit of a chat (--memory). %s Work on less data at a time.",
 			excerpt.Size(limits.MemoryBytes), variables)
@@ -215,10 +224,10 @@ func (t *turn) limitSentence(r *kernel.Result) string {
 	return ""
 }
 
-func (t *turn) timeout() time.Duration {
-	limit := t.service.options.Limits.RunTimeout
-	if t.request.RunTimeout > 0 {
-		limit = min(limit, t.request.RunTimeout)
+func (x *execution) timeout() time.Duration {
+	limit := x.service.options.Limits.RunTimeout
+	if x.request.RunTimeout > 0 {
+		limit = min(limit, x.request.RunTimeout)
 	}
 	return limit
 }
@@ -262,22 +271,23 @@ func (l Limits) hintFor(e *kernel.Exception) string {
 }
 
 // partOf says how much of the output a result holds.
-func (t *turn) partOf(f File) string {
-	if f.Size < t.printed[f.Path] {
-		return " of " + counted(t.printed[f.Path], "byte") + ", the middle is left out"
+func partOf(f File, printed int64) string {
+	if f.Size < printed {
+		return " of " + counted(printed, "byte") + ", the middle is left out"
 	}
 	return ""
 }
 
-func (t *turn) wordFiles(b *blocks) {
-	if len(t.reply.Files) == 0 {
+// wordFiles lists files; printed is how many bytes the streams had of which some are results.
+func wordFiles(b *blocks, files []File, printed map[string]int64) {
+	if len(files) == 0 {
 		return
 	}
-	lines := make([]string, 0, len(t.reply.Files))
-	for _, f := range t.reply.Files {
+	lines := make([]string, 0, len(files))
+	for _, f := range files {
 		what := counted(f.Size, "byte")
 		if f.Result {
-			what = "the output, " + what + t.partOf(f)
+			what = "the output, " + what + partOf(f, printed[f.Path])
 		}
 		if f.Skipped != "" {
 			what = "not fetched: " + f.Skipped
@@ -288,13 +298,13 @@ func (t *turn) wordFiles(b *blocks) {
 }
 
 // notes are what the reading of the message and the run have to say beside.
-func (t *turn) notes(r *kernel.Result) []string {
+func (x *execution) notes(r *kernel.Result) []string {
 	var notes []string
-	if note := t.chosen(r).Note; note != "" {
+	if note := x.chosen(r).Note; note != "" {
 		notes = append(notes, note)
 	}
-	notes = append(notes, t.message.Notes...)
-	notes = append(notes, t.shipment.warnings...)
+	notes = append(notes, x.message.Notes...)
+	notes = append(notes, x.shipment.warnings...)
 	return append(notes, r.Notes...)
 }
 

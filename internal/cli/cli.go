@@ -31,6 +31,7 @@ import (
 	"runpython/internal/chat"
 	"runpython/internal/cli/console"
 	"runpython/internal/config"
+	"runpython/internal/llm"
 )
 
 // A Program is what the commands run. Every field must be set.
@@ -64,6 +65,9 @@ type App interface {
 	// ServeStdio serves MCP over in and out until in ends or ctx does, and then
 	// returns nil.
 	ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error
+
+	// Model is the language model that answers messages, nil where none is configured.
+	Model() llm.Model
 
 	// Close ends everything, guests too, within a bounded time.
 	Close() error
@@ -151,7 +155,7 @@ func (c *command) root() *cobra.Command {
 	root.SetFlagErrorFunc(c.wrongFlag)
 	c.flags.AddCommon(root.PersistentFlags())
 	root.PersistentFlags().SortFlags = false
-	root.AddCommand(c.serveCommand(), c.stdioCommand(), c.chatCommand(), c.doctorCommand(), c.versionCommand())
+	root.AddCommand(c.serveCommand(), c.stdioCommand(), c.chatCommand(), c.evalCommand(), c.doctorCommand(), c.versionCommand())
 	return root
 }
 

@@ -19,19 +19,19 @@ import (
 // The exit codes, a contract. exitCodes is their text in help.
 const (
 	ExitOK          = 0   // done
-	ExitCode        = 1   // the code failed, hit a limit, or there was nothing to run
+	ExitCode        = 1   // the code failed, hit a limit, or there was nothing to run; of eval, too little has passed or is proved
 	ExitUsage       = 2   // wrong usage: arguments, settings, the file of settings
 	ExitMachine     = 3   // the machine or the build lacks something that is needed
-	ExitFailure     = 4   // the program itself failed, or is too busy
+	ExitFailure     = 4   // the program itself failed, or is too busy; of eval, an attempt could not be played
 	ExitInterrupted = 130 // Ctrl-C, or a signal to end, before it was done
 )
 
 const exitCodes = `Exit codes:
   0    done
-  1    the code failed, hit a limit, or there was nothing to run
+  1    the code failed, hit a limit, or there was nothing to run; eval: too little has passed
   2    wrong usage: arguments, settings, the file of settings
   3    the machine or the build lacks something that is needed
-  4    the program itself failed, or is too busy
+  4    the program itself failed, or is too busy; eval: an attempt could not be played
   130  interrupted before it was done
 `
 

@@ -18,6 +18,7 @@ import (
 	"runpython/internal/cli"
 	"runpython/internal/config"
 	"runpython/internal/fault"
+	"runpython/internal/llm"
 )
 
 // fakeID is the id of the first chat of a fake program.
@@ -82,6 +83,9 @@ func (a *fakeApp) Turn(ctx context.Context, r chat.Request) (*chat.Reply, error)
 	a.begun = true
 	a.turns++
 	run := &reply.Runs[0]
+	if strings.HasPrefix(r.Message, "~~~python\n\"\"\"") { // real Python, which comes before a check of eval
+		return reply, nil
+	}
 	for line := range strings.Lines(r.Message) {
 		word, text, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if plain, err := strconv.Unquote(text); err == nil {
@@ -105,6 +109,7 @@ func (a *fakeApp) Turn(ctx context.Context, r chat.Request) (*chat.Reply, error)
 func (a *fakeApp) do(ctx context.Context, r chat.Request, reply *chat.Reply, word, text string) error {
 	run := &reply.Runs[0]
 	switch word {
+	case "~~~python", "~~~": // around code that eval runs
 	case "out":
 		run.Stdout += text + "\n"
 	case "err":
@@ -115,6 +120,10 @@ func (a *fakeApp) do(ctx context.Context, r chat.Request, reply *chat.Reply, wor
 		run.Value = text
 	case "raise":
 		run.Error, reply.IsError = text, true
+	case "expect": // of what was uploaded last, which eval lets its checks judge
+		if !strings.Contains(a.uploads[len(a.uploads)-1], text) {
+			run.Error, reply.IsError = "AssertionError: no "+text, true
+		}
 	case "text":
 		reply.Text += text + "\n"
 	case "lost": // beside what the code did
@@ -161,6 +170,11 @@ func (a *fakeApp) do(ctx context.Context, r chat.Request, reply *chat.Reply, wor
 		if ctx.Err() != nil {
 			run.Error, reply.IsError = "Stopped, because the caller stopped the call.", true
 		}
+	case "model": // has answered
+		reply.Model = &chat.ModelUse{Name: "fake/model", End: "answered", Requests: 2, Usage: llm.Usage{Input: 700, Output: 80}, Words: text}
+	case "unreachable":
+		reply.Model = &chat.ModelUse{Name: "fake/model", End: "failed", Requests: 1}
+		reply.Text, reply.IsError = text, true
 	case "cancel": // before anything ran
 		r.Progress(chat.Progress{Step: "output", Stdout: "seen before\n"})
 		<-ctx.Done()
@@ -177,6 +191,22 @@ func (a *fakeApp) do(ctx context.Context, r chat.Request, reply *chat.Reply, wor
 		return fault.New(kinds[i], errors.New("the cause"), "the message")
 	default:
 		run.Stdout += "? " + word + " " + text + "\n"
+	}
+	return nil
+}
+
+// A fakeModel answers everything with the same code.
+type fakeModel string
+
+func (m fakeModel) Name() string { return "fake/model" }
+
+func (m fakeModel) Complete(context.Context, llm.Request) (*llm.Response, error) {
+	return &llm.Response{Message: llm.Message{Role: llm.Assistant, Text: "~~~python\n" + string(m) + "\n~~~"}, Usage: llm.Usage{Input: 50, Output: 5, Estimated: true}}, nil
+}
+
+func (a *fakeApp) Model() llm.Model {
+	if text := os.Getenv("FAKE_MODEL"); text != "" {
+		return fakeModel(text)
 	}
 	return nil
 }

@@ -21,6 +21,7 @@ type (
 		State       chat.State    `json:"state"`
 		StateReason string        `json:"state_reason,omitempty"`
 		Packages    []packageJSON `json:"packages,omitempty"`
+		Model       *modelJSON    `json:"model,omitempty"` // where one took part
 		Runs        []runJSON     `json:"runs"`
 		Images      []imageJSON   `json:"images"`
 		Files       []fileJSON    `json:"files"`
@@ -29,6 +30,15 @@ type (
 		Name    string `json:"name"`
 		Version string `json:"version"`
 		Was     string `json:"was,omitempty"` // the version before
+	}
+	modelJSON struct {
+		Name         string  `json:"name"`
+		End          string  `json:"end"` // "answered", or what ended the work
+		Requests     int     `json:"requests"`
+		InputTokens  int     `json:"input_tokens"`
+		OutputTokens int     `json:"output_tokens"`
+		Estimated    bool    `json:"estimated,omitempty"` // the tokens are not the server's
+		Cost         float64 `json:"cost,omitempty"`
 	}
 	runJSON struct {
 		Code     string  `json:"code"`
@@ -88,6 +98,9 @@ func (t *talk) showJSON(reply *chat.Reply, s saved) error {
 	for _, p := range reply.Packages {
 		out.Packages = append(out.Packages, packageJSON(p))
 	}
+	if m := reply.Model; m != nil {
+		out.Model = &modelJSON{m.Name, m.End, m.Requests, m.Usage.Input, m.Usage.Output, m.Usage.Estimated, m.Cost}
+	}
 	for _, r := range reply.Runs {
 		out.Runs = append(out.Runs, runJSON{r.Code, r.Stdout, r.Stderr, r.Value, r.Error, milliseconds(r.Duration)})
 	}
@@ -118,9 +131,13 @@ func (t *talk) sayState(reply *chat.Reply) {
 }
 
 // showPlain prints what a program that reads standard output expects of code: its
-// output and value there, everything else on standard error.
+// output and value there, everything else on standard error. The answer of a model is text as a whole.
 func (t *talk) showPlain(reply *chat.Reply) error {
 	t.sayState(reply)
+	if reply.Model != nil {
+		_, err := io.WriteString(t.Out, joined("", reply.Text))
+		return err
+	}
 	explained := false
 	for _, r := range reply.Runs {
 		t.problem(r.Stderr)

@@ -47,7 +47,7 @@ func resourceTemplates() []*mcp.ResourceTemplate {
 		Name:        "result",
 		Title:       "Result of a turn",
 		Description: "A picture or the complete output of one turn; " + describeParts,
-		URITemplate: chatsPrefix + "{chat_id}/results/{turn}/{name}" + partQuery,
+		URITemplate: chatsPrefix + "{chat_id}/results/{run}/{name}" + partQuery,
 	}}
 }
 

@@ -153,6 +153,15 @@ type fileMeta struct {
 	Skipped  string `json:"skipped,omitempty"`
 }
 
+type modelMeta struct {
+	Name         string `json:"name"`
+	End          string `json:"end"` // "answered", or what ended the work
+	Requests     int    `json:"requests"`
+	InputTokens  int    `json:"inputTokens"`
+	OutputTokens int    `json:"outputTokens"`
+	Estimated    bool   `json:"estimated,omitempty"` // the tokens are not the server's
+}
+
 // replyMeta holds the facts of a reply for programs, at most maxMetaBytes.
 func replyMeta(r *chat.Reply) mcp.Meta {
 	meta := mcp.Meta{"runpython/isolation": isolation}
@@ -161,6 +170,9 @@ func replyMeta(r *chat.Reply) mcp.Meta {
 	}
 	if packages := packagesMeta(r.Packages); len(packages) > 0 {
 		meta["runpython/packages"] = packages
+	}
+	if m := r.Model; m != nil {
+		meta["runpython/model"] = modelMeta{m.Name, m.End, m.Requests, m.Usage.Input, m.Usage.Output, m.Usage.Estimated}
 	}
 	if runs := runsMeta(r.Runs); len(runs) > 0 {
 		meta["runpython/runs"] = runs

@@ -29,12 +29,12 @@ type Chat struct {
 	Owner   string // the subject that began it
 	Created time.Time
 	Used    time.Time // begin of the last turn
-	Turns   int
+	Runs    int       // of code, in all its turns
 	// Packages is what is installed in it, as package chat has written it; "" for nothing.
 	Packages string
 }
 
-// A File is what is known of a file in a chat's /work, or of a result of a turn.
+// A File is what is known of a file in a chat's /work, or of a result of a run.
 type File struct {
 	Path     string // relative with slashes, any bytes; the name of a result
 	Hash     string // names the content, "" when it was not fetched

@@ -33,11 +33,11 @@ type record struct {
 }
 
 type result struct {
-	turn int
+	run  int
 	file store.File
 }
 
-func (r result) is(turn int, name string) bool { return r.turn == turn && r.file.Path == name }
+func (r result) is(run int, name string) bool { return r.run == run && r.file.Path == name }
 
 // New returns an empty store.
 func New() *Store { return &Store{chats: make(map[string]*record)} }
@@ -170,10 +170,10 @@ func (s *Store) File(_ context.Context, id, path string) (store.File, error) {
 	return store.File{}, store.ErrNotFound
 }
 
-// SaveResult adds something that a turn has made beside its files, or replaces what has
+// SaveResult adds something that a run has made beside its files, or replaces what has
 // its name. The chat's oldest results make room for it within most; those and the one
 // replaced are returned. The newest stays, however large it is.
-func (s *Store) SaveResult(_ context.Context, id string, turn int, f store.File, most store.Bounds) (gone []store.File, err error) {
+func (s *Store) SaveResult(_ context.Context, id string, run int, f store.File, most store.Bounds) (gone []store.File, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.chats[id]
@@ -182,7 +182,7 @@ func (s *Store) SaveResult(_ context.Context, id string, turn int, f store.File,
 	}
 	size := f.Size
 	r.results = slices.DeleteFunc(r.results, func(old result) bool {
-		if old.is(turn, f.Path) {
+		if old.is(run, f.Path) {
 			gone = append(gone, old.file)
 			return true
 		}
@@ -194,16 +194,16 @@ func (s *Store) SaveResult(_ context.Context, id string, turn int, f store.File,
 		gone = append(gone, r.results[oldest].file)
 		size -= r.results[oldest].file.Size
 	}
-	r.results = append(slices.Delete(r.results, 0, oldest), result{turn, f})
+	r.results = append(slices.Delete(r.results, 0, oldest), result{run, f})
 	return gone, nil
 }
 
 // Result returns what SaveResult has kept.
-func (s *Store) Result(_ context.Context, id string, turn int, name string) (store.File, error) {
+func (s *Store) Result(_ context.Context, id string, run int, name string) (store.File, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if r := s.chats[id]; r != nil {
-		if i := slices.IndexFunc(r.results, func(kept result) bool { return kept.is(turn, name) }); i >= 0 {
+		if i := slices.IndexFunc(r.results, func(kept result) bool { return kept.is(run, name) }); i >= 0 {
 			return r.results[i].file, nil
 		}
 	}

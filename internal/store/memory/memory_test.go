@@ -65,17 +65,17 @@ func TestResultsMakeRoom(t *testing.T) {
 	s := withChat(t)
 	most := store.Bounds{Count: 3, Bytes: 10}
 	for i, step := range []struct {
-		turn int
+		run  int
 		size int64
 		want []string
 	}{
-		{turn: 1, size: 1}, {turn: 2, size: 2}, {turn: 3, size: 3},
-		{turn: 4, size: 1, want: []string{"0"}},      // a fourth one
-		{turn: 5, size: 7, want: []string{"1", "2"}}, // 13 bytes
-		{turn: 5, size: 8, want: []string{"4"}},      // the same name
-		{turn: 6, size: 11, want: []string{"3", "5"}},
+		{run: 1, size: 1}, {run: 2, size: 2}, {run: 3, size: 3},
+		{run: 4, size: 1, want: []string{"0"}},      // a fourth one
+		{run: 5, size: 7, want: []string{"1", "2"}}, // 13 bytes
+		{run: 5, size: 8, want: []string{"4"}},      // the same name
+		{run: 6, size: 11, want: []string{"3", "5"}},
 	} {
-		gone, err := s.SaveResult(t.Context(), "a", step.turn, store.File{Path: "r", Hash: fmt.Sprint(i), Size: step.size}, most)
+		gone, err := s.SaveResult(t.Context(), "a", step.run, store.File{Path: "r", Hash: fmt.Sprint(i), Size: step.size}, most)
 		if diff := cmp.Diff(step.want, hashes(gone)); diff != "" || err != nil {
 			t.Errorf("result %d: %v, gone (-want +got):\n%s", i, err, diff)
 		}
