@@ -8,7 +8,7 @@ BENCH ?= .
 COUNT ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race fuzz conformance clients bench gobench lint vuln generate check clean
+.PHONY: help build test race fuzz conformance clients model packages bench gobench lint vuln generate check clean
 
 help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -30,6 +30,12 @@ conformance: build ## run the official conformance suite of MCP (needs npm; the 
 
 clients: build ## let real clients use the program (needs npm, pip; the network the first time)
 	.ci/clients
+
+model: ## ask small real models in plain language (needs pip, cmake; the network the first time)
+	.ci/run model
+
+packages: build ## write docs/packages.md anew: the most downloaded packages in guests (needs a package index; minutes)
+	go run ./internal/pypi/survey -program bin/runpython
 
 bench: ## measure beside others what the goals say; BENCH_OUT=FILE writes JSON
 	go run ./bench

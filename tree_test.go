@@ -24,14 +24,25 @@ var mayImport = map[string][]string{
 	"": {},
 
 	"cmd/runpython":        {"internal/about", "internal/app", "internal/cli", "internal/config", "internal/sandbox", "internal/sandbox/gvisor"},
-	"internal/cli":         {"internal/chat", "internal/cli/console", "internal/config", "internal/fault"},
+	"internal/cli":         {"internal/chat", "internal/cli/console", "internal/config", "internal/eval", "internal/fault", "internal/llm"},
+	"internal/eval":        {"internal/agent", "internal/chat", "internal/excerpt", "internal/fault", "internal/llm", "internal/message"},
 	"internal/cli/console": {},
-	"internal/app": {"internal/about", "internal/chat", "internal/config", "internal/egress", "internal/fault", "internal/kernel", "internal/kernel/guest", "internal/mcpserver", "internal/pypi",
+	"internal/app": {"internal/about", "internal/agent", "internal/chat", "internal/config", "internal/egress", "internal/excerpt", "internal/fault", "internal/kernel", "internal/kernel/guest", "internal/llm", "internal/llm/vendors", "internal/llm/wire", "internal/mcpserver", "internal/pypi", "internal/pypi/build",
 		"internal/sandbox", "internal/sandbox/interpreter", "internal/store/content", "internal/store/memory", "internal/trace"},
-	"internal/config":    {"internal/egress"},
+	"internal/config":    {"internal/egress", "internal/pypi/requirement"},
 	"internal/mcpserver": {"internal/about", "internal/chat", "internal/excerpt", "internal/fault", "internal/task", "internal/trace"},
-	"internal/chat": {"internal/excerpt", "internal/fault", "internal/kernel", "internal/message", "internal/pypi", "internal/pypi/names", "internal/pypi/requirement",
+	"internal/chat": {"internal/agent", "internal/excerpt", "internal/fault", "internal/kernel", "internal/llm", "internal/message", "internal/pypi", "internal/pypi/names", "internal/pypi/requirement",
 		"internal/store", "internal/store/content"},
+
+	"internal/agent": {"internal/excerpt", "internal/llm", "internal/message", "internal/pypi/requirement"},
+
+	"internal/llm":           {},
+	"internal/llm/wire":      {"internal/llm"},
+	"internal/llm/openai":    {"internal/llm", "internal/llm/wire"},
+	"internal/llm/anthropic": {"internal/llm", "internal/llm/wire"},
+	"internal/llm/retry":     {"internal/llm"},
+	"internal/llm/llmtest":   {"internal/llm"},
+	"internal/llm/vendors":   {"internal/llm", "internal/llm/anthropic", "internal/llm/openai", "internal/llm/retry", "internal/llm/wire"},
 
 	"internal/message":                    {},
 	"internal/task":                       {},
@@ -52,13 +63,15 @@ var mayImport = map[string][]string{
 	"internal/trace":                      {},
 	"internal/about":                      {},
 
-	"internal/pypi": {"internal/fault", "internal/pypi/cache", "internal/pypi/environment", "internal/pypi/flock", "internal/pypi/names", "internal/pypi/policy",
-		"internal/pypi/requirement", "internal/pypi/source", "internal/pypi/uv", "internal/pypi/wheel"},
+	"internal/pypi": {"internal/fault", "internal/pypi/build", "internal/pypi/cache", "internal/pypi/environment", "internal/pypi/flock", "internal/pypi/names", "internal/pypi/policy",
+		"internal/pypi/requirement", "internal/pypi/sdist", "internal/pypi/source", "internal/pypi/uv", "internal/pypi/wheel"},
+	"internal/pypi/build":       {"internal/pypi/wheel"},
 	"internal/pypi/cache":       {"internal/pypi/flock", "internal/pypi/wheel"},
 	"internal/pypi/environment": {"internal/pypi/flock", "internal/pypi/wheel"},
 	"internal/pypi/flock":       {},
 	"internal/pypi/policy":      {"internal/fault", "internal/pypi/requirement", "internal/pypi/wheel"},
 	"internal/pypi/requirement": {"internal/fault"},
+	"internal/pypi/sdist":       {"internal/pypi/source", "internal/pypi/wheel"},
 	"internal/pypi/source":      {},
 	"internal/pypi/uv":          {"internal/fault", "internal/pypi/flock", "internal/pypi/requirement", "internal/pypi/source", "internal/pypi/wheel"},
 	"internal/pypi/wheel":       {"internal/pypi/requirement"},
@@ -67,8 +80,10 @@ var mayImport = map[string][]string{
 	"bench":              {"internal/kernel", "internal/kernel/guest", "internal/sandbox", "internal/sandbox/interpreter"},
 	"internal/guesttest": {"internal/kernel", "internal/kernel/guest", "internal/sandbox", "internal/sandbox/interpreter"},
 
+	"internal/app/realmodel":       {},
 	"internal/sandbox/hostiletest": {},
 	"internal/pypi/indextest":      {"internal/pypi/uv"},
+	"internal/pypi/survey":         {"internal/pypi/names", "internal/pypi/requirement"},
 
 	"internal/mcpserver/conformance": {"internal/mcpserver"},
 	"internal/mcpserver/sdkclient":   {},
@@ -76,7 +91,7 @@ var mayImport = map[string][]string{
 
 // besides are packages that are no part of the program. Like tests, they may use what
 // they like of others' code.
-var besides = []string{"bench", "internal/guesttest", "internal/mcpserver/conformance", "internal/mcpserver/sdkclient", "internal/pypi/indextest", "internal/sandbox/interpreter/mklist"}
+var besides = []string{"bench", "internal/guesttest", "internal/llm/llmtest", "internal/mcpserver/conformance", "internal/mcpserver/sdkclient", "internal/pypi/indextest", "internal/pypi/survey", "internal/sandbox/interpreter/mklist"}
 
 // onlyIn names the owners of foreign code: every module that go.mod requires
 // directly, and packages of the standard library that need care.
@@ -84,11 +99,13 @@ var onlyIn = map[string][]string{
 	"gvisor.dev/gvisor":                      {"internal/sandbox/gvisor"},
 	"github.com/kluctl/go-embed-python":      {"internal/sandbox/interpreter"},
 	"github.com/modelcontextprotocol/go-sdk": {"internal/mcpserver"},
-	"github.com/yuin/goldmark":               {"internal/cli/console", "internal/message"},
+	"github.com/openai/openai-go/v3":         {"internal/llm/openai"},
+	"github.com/anthropics/anthropic-sdk-go": {"internal/llm/anthropic"},
+	"github.com/yuin/goldmark":               {"internal/chat", "internal/cli/console", "internal/message"},
 	"github.com/spf13/cobra":                 {"internal/cli"},
 	"github.com/spf13/pflag":                 {"internal/cli", "internal/config"},
 	"github.com/prometheus/client_golang":    {"internal/app"},
-	"gopkg.in/yaml.v3":                       {"internal/config"},
+	"gopkg.in/yaml.v3":                       {"internal/config", "internal/eval"},
 	"golang.org/x/image":                     {"internal/mcpserver"},
 	"golang.org/x/sync":                      {"internal/app", "internal/pypi", "internal/sandbox/interpreter"},
 	"golang.org/x/sys": {"internal/app", "internal/cli", "internal/cli/console", "internal/kernel",

@@ -80,7 +80,12 @@ func (c *client) call(ctx context.Context, tool string, arguments map[string]any
 
 // say evaluates 1+1 in a chat of the product, "" for a new one, and returns the chat's id.
 func (c *client) say(ctx context.Context, chat string) (string, time.Duration, error) {
-	arguments := map[string]any{"message": "1+1"}
+	return c.send(ctx, chat, "1+1")
+}
+
+// send is say for a message whose last line is 1+1.
+func (c *client) send(ctx context.Context, chat, message string) (string, time.Duration, error) {
+	arguments := map[string]any{"message": message}
 	if chat != "" {
 		arguments["chat_id"] = chat
 	}
@@ -90,7 +95,7 @@ func (c *client) say(ctx context.Context, chat string) (string, time.Duration, e
 	}
 	id, _ := result.Meta["runpython/chatId"].(string)
 	if text := textOf(result); !answersTwo(text) || id == "" || chat != "" && id != chat {
-		return "", 0, fmt.Errorf("1+1 in the chat %q is answered with %q by the chat %q", chat, text, id)
+		return "", 0, fmt.Errorf("%q in the chat %q is answered with %q by the chat %q", message, chat, text, id)
 	}
 	return id, spent, nil
 }

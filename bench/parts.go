@@ -25,6 +25,7 @@ func parts() []part {
 		{"first", "first calls of new chats", (*bench).first},
 		{"idle", "what idle chats cost", (*bench).idle},
 		{"throughput", "eight clients at once", (*bench).throughput},
+		{"packages", "packages in new chats, installed and preloaded; needs an index", (*bench).packages},
 		{"start", "the start of the server", (*bench).starts},
 		{"oneshot", "one call from the command line", (*bench).oneShot},
 	}

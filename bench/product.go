@@ -34,10 +34,10 @@ type server struct {
 	took  time.Duration // from the start of the process to its ready line
 }
 
-// serve starts the product with a pool of so many guests and everything else by default.
-func (b *bench) serve(ctx context.Context, pool int) (*server, error) {
-	s := &server{child: newChild(ctx, b.program, "serve", "--data", b.data, "--pool", strconv.Itoa(pool),
-		"--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")}
+// serve starts the product with a pool of so many guests, some flags, and everything else by default.
+func (b *bench) serve(ctx context.Context, pool int, flags ...string) (*server, error) {
+	s := &server{child: newChild(ctx, b.program, append([]string{"serve", "--data", b.data, "--pool", strconv.Itoa(pool),
+		"--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"}, flags...)...)}
 	begun := time.Now()
 	err := s.start()
 	if err == nil {

@@ -13,10 +13,18 @@ import (
 	"runpython/internal/llm"
 )
 
-// shape writes the messages of a request in one line each, without the keys of marks.
+// withoutExample returns the messages of a request after those of the example.
+func withoutExample(r llm.Request) []llm.Message {
+	if strings.HasPrefix(r.Messages[0].Text, "What is the sum of the squares") {
+		return r.Messages[2:]
+	}
+	return r.Messages
+}
+
+// shape writes the messages of a request in one line each, without the example and the keys of marks.
 func shape(r llm.Request) []string {
 	var all []string
-	for _, m := range r.Messages {
+	for _, m := range withoutExample(r) {
 		line := string(m.Role) + ": " + strings.ReplaceAll(m.Text, "\n", "/")
 		for _, key := range keysIn(m.Text) {
 			line = strings.ReplaceAll(line, key, "KEY")
@@ -88,13 +96,24 @@ func TestConversation(t *testing.T) {
 		if d := cmp.Diff(want, got[:len(got)-1]); d != "" {
 			t.Errorf("the third request (-want +got):\n%s", d)
 		}
-		if l := got[len(got)-1]; !strings.Contains(l, "391") || !strings.Contains(l, "Answer the request now") {
+		if l := got[len(got)-1]; !strings.Contains(l, "391") || !strings.Contains(l, "Answer the request in one short sentence") {
 			t.Errorf("after a result the model is told %q", l)
 		}
 		if m.requests[0].Tools != nil {
 			t.Errorf("tools %+v in the fenced protocol", m.requests[0].Tools)
 		}
 	})
+}
+
+// TestSmallModelsAreAskedForWordsOnly sees to it that a model which would write code for ever is not invited to.
+func TestSmallModelsAreAskedForWordsOnly(t *testing.T) {
+	for window, want := range map[int]string{4_096: "Answer the request in one short sentence.", 100_000: "send the next block of code instead."} {
+		m := &model{replies: []reply{fences("print(391)"), says("391")}}
+		answer(t, agent.Options{Protocol: agent.Fenced, Window: window}, m, agent.Task{Message: "Times 3?", Run: (&python{}).run})
+		if got := last(m.requests[1]); !strings.HasSuffix(got, want) {
+			t.Errorf("with a window of %d the model is told %q, want %q in the end", window, got, want)
+		}
+	}
 }
 
 // TestConversationKeepsItsBeginning is what a vendor's cache lives of: what was sent is sent again in the same way.
@@ -133,7 +152,7 @@ func TestFit(t *testing.T) {
 		{"all fits", 200_000, history[:4], []string{"Question 0?", "Question 3?", "FIRST", "LAST"}, []string{"left out"}},
 		{"old outputs shrink", 16_000, history, []string{"Question 0?", "Answer 0.", "Question 11?", "FIRST", "LAST", "bytes left out"}, []string{"earlier requests"}},
 		{"old turns go", 3_400, history, []string{"earlier requests of this chat are left out", "Question 11?", "The request.", "FIRST", "LAST"}, []string{"Question 0?"}},
-		{"what stays is bounded", 1_000, history, []string{"12 earlier requests", "The request.", "FIRST", "LAST"}, []string{"Question 11?"}},
+		{"what stays is bounded", 700, history, []string{"12 earlier requests", "The request.", "FIRST", "LAST"}, []string{"Question 11?"}},
 	}
 	for _, tt := range tests {
 		for _, p := range []agent.Protocol{agent.Tools, agent.Fenced} {

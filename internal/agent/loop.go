@@ -17,7 +17,7 @@ type Agent struct {
 	marker  marker
 	gauge   gauge
 	chooser *chooser
-	prompts map[Protocol]string
+	prompts map[Protocol]prompt
 }
 
 // New returns an Agent. It panics where Model or Log is missing.
@@ -26,15 +26,15 @@ func New(o Options) *Agent {
 		panic("agent: New without a Model or a Log")
 	}
 	o = o.withDefaults()
-	a := &Agent{options: o, chooser: newChooser(o), prompts: map[Protocol]string{}}
+	a := &Agent{options: o, chooser: newChooser(o), prompts: map[Protocol]prompt{}}
 	a.marker.secret = make([]byte, 32)
 	_, _ = rand.Read(a.marker.secret) // never returns an error
 	for _, p := range []Protocol{Tools, Fenced} {
-		text, err := promptFor(p, o.Facts)
+		prompt, err := promptFor(p, o)
 		if err != nil {
 			panic(err) // the files are part of the program
 		}
-		a.prompts[p] = text
+		a.prompts[p] = prompt
 	}
 	return a
 }
@@ -146,14 +146,15 @@ func (w *work) ask(ctx context.Context) error {
 // request returns the next request and its size in bytes.
 func (w *work) request() (r llm.Request, bytes int) {
 	o, prompt := w.agent.options, w.agent.prompts[w.protocol]
-	r = llm.Request{System: prompt, Tools: w.protocol.tools(o.Facts), MaxTokens: w.replyTokens(), Extra: o.Extra}
-	fixed := len(prompt) + sizeOfTools(r.Tools)
+	r = llm.Request{System: prompt.system, Tools: w.protocol.tools(o.Facts), MaxTokens: w.replyTokens(), Extra: o.Extra}
+	fixed := len(prompt.system) + sizeOfTools(r.Tools) + sizeOf(prompt.example)
 	window := (o.Window - min(o.Window/replyShare, replyTokens)) >> w.shrinks
-	r.Messages = w.conversation.fit(w.protocol, w.fitting, max(w.agent.gauge.bytes(window)-fixed, 0))
+	said := w.conversation.fit(w.protocol, w.fitting, max(w.agent.gauge.bytes(window)-fixed, 0))
+	r.Messages = slices.Concat(prompt.example, said)
 	if w.ranWell() {
 		r.Extra = inWords(o.Extra)
 	}
-	return r, fixed + sizeOf(r.Messages)
+	return r, fixed + sizeOf(said)
 }
 
 // ranWell reports whether the next reply may be an answer in words, since there is a result.

@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -26,6 +27,9 @@ func TestAnswer(t *testing.T) {
 		failed   []bool // of the steps
 	}{
 		{"a call and words", agent.Tools, []reply{runs("print(17 * 23)"), says("17 × 23 is 391.")}, agent.Answered, "17 × 23 is 391.", 1, []bool{false}},
+		{"calls in a crowd", agent.Tools, []reply{crowd(agent.MaxCallsAtOnce + 2), says("391")},
+			agent.Answered, "391", agent.MaxCallsAtOnce, make([]bool, agent.MaxCallsAtOnce)},
+		{"a call as a block of JSON", agent.Tools, []reply{says("```json\n{\"name\": \"run_python\", \"arguments\": {\"code\": \"print(391)\"}}\n```"), says("391")}, agent.Answered, "391", 1, []bool{false}},
 		{"words alone", agent.Tools, []reply{says("Hello.")}, agent.Answered, "Hello.", 0, nil},
 		{"an error that is mended", agent.Tools, []reply{runs("bad"), runs("print(391)"), says("391")}, agent.Answered, "391", 2, []bool{true, false}},
 		{"calls at once", agent.Tools, []reply{calls("run_python", `{"code": "x = 1"}`, "run_python", `{"code": "print(x)"}`), says("391")}, agent.Answered, "391", 2, []bool{false, false}},
@@ -97,6 +101,15 @@ func TestAnswer(t *testing.T) {
 			}
 		})
 	}
+}
+
+// crowd is a reply with so many calls.
+func crowd(n int) reply {
+	var all []string
+	for i := range n {
+		all = append(all, "run_python", fmt.Sprintf(`{"code": "print(%d)"}`, 390+i))
+	}
+	return calls(all...)
 }
 
 // cutCall is a call at whose end the model had no more tokens.
@@ -224,6 +237,24 @@ func TestProgress(t *testing.T) {
 	want := []string{"writing code", "running", "fixing: KeyError", "running", "fixing", "running", "answering"}
 	if d := cmp.Diff(want, steps); d != "" {
 		t.Errorf("progress (-want +got):\n%s", d)
+	}
+}
+
+// TestQuestionWithoutCode is MSG-14: such a message used to be a SyntaxError.
+func TestQuestionWithoutCode(t *testing.T) {
+	for _, p := range []agent.Protocol{agent.Tools, agent.Fenced} {
+		t.Run("MSG-14 "+string(p), func(t *testing.T) {
+			code := runs("print(round(2340 * 17 / 100, 2))")
+			if p == agent.Fenced {
+				code = fences("print(round(2340 * 17 / 100, 2))")
+			}
+			m := &model{replies: []reply{code, says("17 % of 2340 is 397.8.")}}
+			outcomes := map[string]agent.Outcome{"2340": {Text: "Output:\n397.8"}}
+			got := answer(t, agent.Options{Protocol: p}, m, agent.Task{Message: "What is 17% of 2340, rounded to two digits?", Run: (&python{prints: outcomes}).run})
+			if got.Words != "17 % of 2340 is 397.8." || len(got.Unfounded) > 0 || !strings.Contains(got.Exchange.Steps[0].Code, "2340 * 17") {
+				t.Errorf("answer %+v", got)
+			}
+		})
 	}
 }
 

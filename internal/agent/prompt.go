@@ -21,17 +21,42 @@ const (
 	promptPackages = 40  // names
 )
 
-// promptFor returns the system prompt of a protocol.
-func promptFor(p Protocol, f Facts) (string, error) {
+// shortWindow is the largest window with which a model is taken for a small one.
+const shortWindow = 8_192
+
+// A prompt is what stands in front of the conversation in a protocol.
+type prompt struct {
+	system string
+	// example is shown as messages in front of the conversation; none where the system prompt has one.
+	example []llm.Message
+}
+
+// isSmall reports whether the model is taken for a small one, which does worse with more to read.
+func (o Options) isSmall() bool { return o.Window <= shortWindow }
+
+// promptFor returns the prompt of a protocol. A file is the system prompt and, where the example is to be
+// messages, that under the headings "### Request" and "### Reply". Small models do what an example does: with one that goes on
+// to an output and an answer, they answer without code.
+func promptFor(p Protocol, o Options) (prompt, error) {
 	t, err := template.ParseFS(prompts, "prompt/"+string(p)+".md")
 	if err != nil {
-		return "", fmt.Errorf("read the prompt of the protocol %q: %w", p, err)
+		return prompt{}, fmt.Errorf("read the prompt of the protocol %q: %w", p, err)
 	}
 	var text strings.Builder
-	if err := t.Execute(&text, f.told()); err != nil {
-		return "", fmt.Errorf("write the prompt of the protocol %q: %w", p, err)
+	if err := t.Execute(&text, o.told()); err != nil {
+		return prompt{}, fmt.Errorf("write the prompt of the protocol %q: %w", p, err)
 	}
-	return strings.TrimSpace(text.String()), nil
+	parts := strings.Split(text.String(), "\n### ")
+	all := prompt{system: strings.TrimSpace(parts[0])}
+	for _, part := range parts[1:] {
+		heading, body, _ := strings.Cut(part, "\n")
+		role := llm.User
+		if heading == "Reply" {
+			role = llm.Assistant
+		}
+		all.example = append(all.example, llm.Message{Role: role, Text: strings.TrimSpace(body)})
+	}
+	return all, nil
 }
 
 // toldFacts are Facts as prompts have them.
@@ -40,10 +65,13 @@ type toldFacts struct {
 	Egress             string // "" for none
 	Packages           string
 	Listed             string
+	Short              bool // the model is small
 }
 
-func (f Facts) told() toldFacts {
-	t := toldFacts{Packages: f.Packages}
+// told returns what prompts say about the settings of the operator.
+func (o Options) told() toldFacts {
+	f := o.Facts
+	t := toldFacts{Packages: f.Packages, Short: o.isSmall()}
 	if f.RunTimeout > 0 {
 		t.Time = fmt.Sprintf("%g seconds", f.RunTimeout.Seconds())
 	}

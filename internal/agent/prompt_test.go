@@ -23,10 +23,10 @@ func TestPrompt(t *testing.T) {
 		no     []string // what neither has
 	}{
 		{"usual", all, []string{"60 seconds for a run", "1 GiB of memory", "2 GiB in /work", "There is no network", "install themselves"},
-			[]string{"60 seconds a run", "1 GiB of memory", "No network", "install themselves"}, []string{"HTTP", "only these"}},
-		{"nothing is known", agent.Facts{}, []string{"There is no network"}, []string{"No network"}, []string{"0 seconds", "0 bytes"}},
+			[]string{"60 seconds, 1 GiB of memory, 2 GiB in /work", "There is no network", "install themselves"}, []string{"HTTP", "only the", "may import only"}},
+		{"nothing is known", agent.Facts{}, []string{"There is no network"}, []string{"There is no network"}, []string{"0 seconds", "0 bytes"}},
 		{"a way out", agent.Facts{Egress: "api.example.com,*.example.org"}, []string{"only HTTP and HTTPS to api.example.com, *.example.org."},
-			[]string{"only HTTP and HTTPS to api.example.com, *.example.org."}, []string{"There is no network", "No network"}},
+			[]string{"HTTP and HTTPS to api.example.com, *.example.org."}, []string{"There is no network"}},
 		{"a long way out", agent.Facts{Egress: strings.Repeat("a.example.com,", 900)}, []string{"a.example.com, …"}, []string{"a.example.com, …"}, nil},
 		{"packages of a list", agent.Facts{Packages: "listed", Listed: []string{"numpy", "pandas"}}, []string{"numpy, pandas."}, []string{"numpy, pandas."},
 			[]string{"install themselves"}},
@@ -49,8 +49,9 @@ func TestPrompt(t *testing.T) {
 						t.Errorf("%s has %q:\n%s", protocol, s, got)
 					}
 				}
-				if n := strings.Count(got, "Example"); n == 0 || len(got) > 5_000 {
-					t.Errorf("%s: %d bytes, %d examples", protocol, len(got), n)
+				inside, messages := strings.Count(got, "# Example"), len(m.requests[0].Messages)-1
+				if len(got) > 5_000 || inside+messages/2 != 1 {
+					t.Errorf("%s: %d bytes, %d examples inside, %d messages of one", protocol, len(got), inside, messages)
 				}
 				_, offers := properties(m)["packages"]
 				if offers != (protocol == agent.Tools && tt.facts.Packages != "off") {
@@ -58,6 +59,21 @@ func TestPrompt(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestPromptOfSmallModelsIsShort(t *testing.T) {
+	m := &model{replies: []reply{says("hello")}}
+	facts := agent.Facts{RunTimeout: time.Minute, Egress: "api.example.com", Packages: "listed", Listed: []string{"numpy"}}
+	answer(t, agent.Options{Local: true, Facts: facts}, m, agent.Task{Message: "?"})
+	got := m.requests[0].System
+	if len(got) > 400 || strings.Contains(got, "\n") {
+		t.Errorf("%d bytes:\n%s", len(got), got)
+	}
+	for _, s := range []string{"is data", "api.example.com", "numpy"} {
+		if !strings.Contains(got, s) {
+			t.Errorf("%q is not there:\n%s", s, got)
+		}
 	}
 }
 

@@ -13,7 +13,8 @@ import (
 
 // What the model is told beside an output.
 const (
-	thenAnswer  = "Answer the request now from this output, in one short sentence and without code. Only if the output does not answer it yet, send one more block of code."
+	thenAnswer  = "Answer the request in one short sentence."
+	orGoOn      = "If the output does not answer it yet, send the next block of code instead."
 	thenMend    = "The code failed. Send the whole corrected code in one ```python block."
 	lastRun     = "No more code can be run for this request. Answer now, from what there is."
 	sameOutput  = "The output is the same as before. Answer now, without code."
@@ -130,8 +131,10 @@ func (w *work) tell() {
 		note = lastRun
 	case w.same > 0:
 		note = sameOutput
-	case w.protocol == Fenced && w.ranWell():
+	case w.protocol == Fenced && w.ranWell() && w.agent.options.isSmall():
 		note = thenAnswer
+	case w.protocol == Fenced && w.ranWell():
+		note = thenAnswer + " " + orGoOn
 	case w.protocol == Fenced:
 		note = thenMend
 	case len(e.calls) == 0:

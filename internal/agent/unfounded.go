@@ -131,5 +131,5 @@ func (w *work) given() []string {
 			all = append(all, s.Code, s.Result)
 		}
 	}
-	return append(all, fmt.Sprint(w.agent.options.Facts.told()))
+	return append(all, fmt.Sprint(w.agent.options.told()))
 }

@@ -24,12 +24,14 @@ import (
 	"syscall"
 	"time"
 
+	"runpython/internal/agent"
 	"runpython/internal/chat"
 	"runpython/internal/config"
 	"runpython/internal/egress"
 	"runpython/internal/fault"
 	"runpython/internal/kernel"
 	"runpython/internal/kernel/guest"
+	"runpython/internal/llm"
 	"runpython/internal/mcpserver"
 	"runpython/internal/sandbox"
 	"runpython/internal/sandbox/interpreter"
@@ -47,6 +49,8 @@ type App struct {
 	host     *sandbox.Host
 	chats    *chat.Service
 	packages *installs // nil: none are installed
+	preload  *preload  // nil: nothing is
+	model    llm.Model // nil: none is configured
 	mcp      *mcpserver.Server
 	closers  []closer // run in reverse by Close
 
@@ -110,12 +114,20 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, build Build) (
 	if err := a.openPackages(ctx, python, build); err != nil {
 		return nil, lacking(err, c.Data)
 	}
-	if err := a.openChats(python.Key); err != nil {
+	if err := a.openPreload(ctx); err != nil {
+		return nil, lacking(err, c.Data)
+	}
+	agentOptions, err := newModel(ctx, c, log, build.Environ)
+	if err != nil {
+		return nil, err
+	}
+	a.model = agentOptions.Model
+	if err := a.openChats(python.Key, agentOptions); err != nil {
 		return nil, lacking(err, c.Data)
 	}
 	a.metrics = newMetrics(a.host, a.chats)
 	a.mcp = mcpserver.New(mcpserver.Options{
-		Chat: observed{chats: a.chats, metrics: a.metrics, log: log}, Version: build.Version, NeedsCode: true, Packages: a.packages != nil,
+		Chat: observed{chats: a.chats, metrics: a.metrics, log: log}, Version: build.Version, NeedsCode: a.model == nil, Packages: a.packages != nil,
 		OpenWorld: a.egress != nil, AllowedHosts: c.AllowHosts, Shared: !config.IsLoopback(c.Listen), Log: log,
 	})
 	a.onClose("MCP server", a.mcp.Close)
@@ -168,7 +180,7 @@ func (a *App) openHost(ctx context.Context, python *interpreter.Interpreter, bui
 	a.host, err = sandbox.Open(ctx, sandbox.Config{
 		Data: a.config.Data, Runsc: runsc, Interpreter: python.Home,
 		Program: kernel.Program(python.Programs, python.Key, limits),
-		Limits:  limits, Pool: a.config.Pool, HostTools: a.config.HostTools, Egress: a.egress != nil, Log: a.log,
+		Limits:  limits, Pool: a.config.Pool, AwaitPreload: len(a.config.Preload) > 0, HostTools: a.config.HostTools, Egress: a.egress != nil, Log: a.log,
 		Keeper: []string{build.Program}, KeeperFiles: []*os.File{held}, Rescue: rescueTime, Environment: build.Environment,
 	})
 	if err != nil {
@@ -181,7 +193,7 @@ func (a *App) openHost(ctx context.Context, python *interpreter.Interpreter, bui
 	return nil
 }
 
-func (a *App) openChats(key string) error {
+func (a *App) openChats(key string, asks agent.Options) error {
 	files, err := content.Open(filepath.Join(a.host.Dir(), "content"))
 	if err != nil {
 		return fmt.Errorf("open the chats: %w", err)
@@ -189,8 +201,8 @@ func (a *App) openChats(key string) error {
 	limits := limitsOf(a.config)
 	kernels := kernel.Config{RunTimeout: a.config.RunTimeout, Limits: limits, Log: a.log}
 	options := chat.Options{
-		Start: func(ctx context.Context, id string, fill func(dir string) error) (chat.Interpreter, error) {
-			s, err := a.takeGuest(ctx, fill)
+		Start: func(ctx context.Context, id string, plain bool, fill func(dir string) error) (chat.Interpreter, error) {
+			s, err := a.takeGuest(ctx, plain, fill)
 			if err != nil {
 				return nil, err
 			}
@@ -200,11 +212,17 @@ func (a *App) openChats(key string) error {
 		Limits: chat.Limits{
 			RunTimeout: a.config.RunTimeout, MemoryBytes: limits.MemoryBytes, WorkBytes: limits.WorkBytes, WorkFiles: workFiles,
 			Processes: limits.Processes, OpenFiles: limits.OpenFiles,
-			Egress: a.config.Egress.String(), Kernels: livingKernels(), Chats: keptChats, Keep: keptFor,
+			Egress: a.config.Egress.String(), Kernels: livingKernels(kernelBytes(a.config)), Chats: keptChats, Keep: keptFor,
 		},
 	}
 	if a.packages != nil {
 		options.Packages = a.packages
+	}
+	if a.preload != nil {
+		options.Preload = a.preload.lock
+	}
+	if asks.Model != nil {
+		options.Agent = agent.New(asks)
 	}
 	a.chats = chat.NewService(options)
 	a.onClose("chats", a.chats.Close)
@@ -214,9 +232,13 @@ func (a *App) openChats(key string) error {
 	return nil
 }
 
-// takeGuest takes a guest and puts the chat's files into place.
-func (a *App) takeGuest(ctx context.Context, fill func(dir string) error) (*sandbox.Sandbox, error) {
-	s, err := a.host.Take(ctx)
+// takeGuest takes a guest, one without preloaded packages if plain, and puts the chat's files into place.
+func (a *App) takeGuest(ctx context.Context, plain bool, fill func(dir string) error) (*sandbox.Sandbox, error) {
+	take := a.host.Take
+	if plain {
+		take = a.host.TakePlain
+	}
+	s, err := take(ctx)
 	if err != nil {
 		if fault.IsDiskFull(err) {
 			return nil, fault.New(fault.Busy, err, "the server's disk is full: no interpreter can be started until there is room; tell the operator")
@@ -262,6 +284,9 @@ func (a *App) OpenFile(ctx context.Context, owner, uri string) (chat.File, io.Re
 func (a *App) PutFile(ctx context.Context, owner, chatID, path string, r io.Reader) (string, error) {
 	return a.chats.PutFile(ctx, owner, chatID, path, r) //nolint:wrapcheck // the same contract
 }
+
+// Model is the model that answers messages in plain language, nil where none is configured.
+func (a *App) Model() llm.Model { return a.model }
 
 // ServeStdio serves one MCP client over in and out until in ends or ctx does.
 func (a *App) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {

@@ -32,6 +32,7 @@ func libraryCases(t *testing.T, data string) {
 	long(t, "OUT-06", func(t *testing.T) { largePlot(t, a) })
 	play(t, a, plotScenarios)
 	play(t, a, tableScenarios)
+	play(t, a, kindScenarios)
 	for _, s := range loadScenarios {
 		_, folder, _ := strings.Cut(s.name, ": ")
 		if _, err := os.Stat(filepath.Join(wheels, folder)); err != nil {

@@ -79,7 +79,7 @@ const shortTime = time.Second
 func openAt(t *testing.T, data string, change func(*config.Config, *app.Build)) *app.App {
 	t.Helper()
 	c := config.Default(func(string) (string, bool) { return "", false })
-	c.Data, c.Listen, c.AdminListen, c.Pool, c.Packages = data, "127.0.0.1:0", "127.0.0.1:0", 2, config.PackagesOff
+	c.Data, c.Listen, c.AdminListen, c.Pool, c.Packages, c.Model = data, "127.0.0.1:0", "127.0.0.1:0", 2, config.PackagesOff, "none"
 	b := build(t)
 	if change != nil {
 		change(&c, &b)

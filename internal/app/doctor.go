@@ -54,11 +54,11 @@ func Doctor(ctx context.Context, c config.Config, build Build) []Finding {
 	spaces := namespaces(ctx, build.Program)
 	has := resources(c.Data, limitsOf(c))
 	findings = append(append(findings, spaces, groups(limitsOf(c))), has...)
-	findings = append(findings, shown(c.HostTools), unpacked(ctx, c.Data))
+	findings = append(findings, shown(c.HostTools), model(ctx, c, build), unpacked(ctx, c.Data))
 	if slices.ContainsFunc(findings, func(f Finding) bool { return f.Level == Broken }) {
 		return append(findings, Finding{Name: "a guest", Level: Unknown, Detail: "not tried, because of the above"})
 	}
-	return append(findings, packages(ctx, c, build), tryGuest(ctx, c, build, shortOf(has)))
+	return append(findings, packages(ctx, c, build), preloaded(ctx, c, build), tryGuest(ctx, c, build, shortOf(has)))
 }
 
 // container tells whether this is a container and what of it stands in the way.
@@ -185,7 +185,7 @@ func openFiles() Finding {
 		f.Level, f.Detail = Unknown, err.Error()
 		return f
 	}
-	most, byMemory := livingKernels(), kernelsFor(ownMemoryBytes(), math.MaxInt64)
+	most, byMemory := livingKernels(idleKernelBytes), kernelsFor(ownMemoryBytes(), math.MaxInt64, idleKernelBytes)
 	f.Detail = fmt.Sprintf("%d for this process, enough for %d living chats", limit.Cur, most)
 	switch {
 	case limit.Cur < filesLeast:
@@ -265,7 +265,7 @@ func unpackRemedy(err error, data string) string {
 // tryGuest lets a guest evaluate 1+1, as a caller would. short names what there is too little of.
 func tryGuest(ctx context.Context, c config.Config, build Build, short string) Finding {
 	f := Finding{Name: "a guest"}
-	c.Pool = 0
+	c.Pool, c.Preload = 0, nil // which was examined before
 	begun := time.Now()
 	err := evaluate(ctx, c, build)
 	if err == nil {

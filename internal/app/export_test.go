@@ -1,6 +1,10 @@
 package app
 
 import (
+	"context"
+	"log/slog"
+
+	"runpython/internal/agent"
 	"runpython/internal/config"
 	"runpython/internal/sandbox"
 )
@@ -9,7 +13,7 @@ import (
 
 const FilesPerKernel = filesPerKernel
 
-func KernelsFor(memoryBytes, files int64) int { return kernelsFor(memoryBytes, files) }
+func KernelsFor(memoryBytes, files int64) int { return kernelsFor(memoryBytes, files, idleKernelBytes) }
 
 func LimitsOf(c config.Config) sandbox.Limits { return limitsOf(c) }
 
@@ -24,3 +28,13 @@ func Lacking(err error, data string) error { return lacking(err, data) }
 func NamespaceLimits(proc string) []string { return namespaceLimits(proc) }
 
 func ThreadsLeft(limit, used int64) Finding { return threadsLeft(limit, used) }
+
+func Pooled(a *App) int64 { return a.host.Stats().Pooled }
+
+func NewModel(ctx context.Context, c config.Config, log *slog.Logger, environ []string) (agent.Options, error) {
+	return newModel(ctx, c, log, environ)
+}
+
+func ModelFinding(ctx context.Context, c config.Config, build Build) Finding {
+	return model(ctx, c, build)
+}

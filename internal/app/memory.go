@@ -9,22 +9,36 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"runpython/internal/config"
 )
 
-// idleKernelBytes is what a living idle interpreter is reckoned to hold.
-const idleKernelBytes = 32 << 20
+// What a living idle interpreter is reckoned to hold; the second with a preload, measured with numpy, pandas and
+// matplotlib.
+const (
+	idleKernelBytes      = 32 << 20
+	preloadedKernelBytes = 112 << 20
+)
+
+// kernelBytes is what an idle interpreter of this configuration is reckoned to hold.
+func kernelBytes(c config.Config) int64 {
+	if len(c.Preload) > 0 {
+		return preloadedKernelBytes
+	}
+	return idleKernelBytes
+}
 
 // filesPerKernel is how many descriptors a living interpreter takes at most: its channel, two
 // streams, its memory and what says how much of it there is, the lock on its packages, and two to spare.
 const filesPerKernel = 8
 
-// livingKernels is how many interpreters may live at once on this machine.
-func livingKernels() int { return kernelsFor(ownMemoryBytes(), ownFiles()) }
+// livingKernels is how many interpreters of so many bytes may live at once on this machine.
+func livingKernels(each int64) int { return kernelsFor(ownMemoryBytes(), ownFiles(), each) }
 
 // kernelsFor is how many interpreters may live at once: those that fit into three quarters of
 // the memory while they are idle, and into three quarters of the descriptors, between 4 and 1,000.
-func kernelsFor(memoryBytes, files int64) int {
-	most := min(memoryBytes/4*3/idleKernelBytes, files/4*3/filesPerKernel)
+func kernelsFor(memoryBytes, files, each int64) int {
+	most := min(memoryBytes/4*3/each, files/4*3/filesPerKernel)
 	return int(min(max(4, most), 1000))
 }
 

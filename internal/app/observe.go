@@ -45,6 +45,11 @@ func (o observed) Turn(ctx context.Context, r chat.Request) (*chat.Reply, error)
 		fields = append(fields, "chat", reply.ChatID, "state", string(reply.State), "runs", len(reply.Runs), "packages", len(reply.Packages),
 			"images", len(reply.Images), "files", len(reply.Files), "text_bytes", len(reply.Text))
 	}
+	if reply != nil && reply.Model != nil {
+		m := reply.Model
+		fields = append(fields, "model", m.Name, "model_end", m.End, "model_requests", m.Requests,
+			"input_tokens", m.Usage.Input, "output_tokens", m.Usage.Output)
+	}
 	if level == slog.LevelError {
 		fields = append(fields, "error", err)
 	}

@@ -48,6 +48,9 @@ func (a *App) openPackages(ctx context.Context, python *interpreter.Interpreter,
 	}
 	c := packagesConfig(a.config, python, build.Environ)
 	c.Log = a.log
+	if a.config.SourceBuilds {
+		c.Guests = a.guestForBuild(python.Key)
+	}
 	installer, err := pypi.Open(ctx, c)
 	if err != nil {
 		return badSetting(err)
@@ -98,13 +101,15 @@ func (i *installs) begin() bool {
 	return !i.closed
 }
 
-// close ends what is under way, waits for it and refuses what comes.
+// close ends what is under way, waits for it and refuses what comes. Nothing is put into environments
+// any more, which are removed next.
 func (i *installs) close() error {
 	i.mu.Lock()
 	i.closed = true
 	i.mu.Unlock()
 	i.cancel()
 	i.work.Wait()
+	i.installer.Close()
 	return nil
 }
 
@@ -133,19 +138,12 @@ func packages(ctx context.Context, c config.Config, build Build) (f Finding) {
 
 // tryIndex describes the sources of packages. The error is of whatever keeps them from being used.
 func tryIndex(ctx context.Context, c config.Config, build Build) (detail string, err error) {
-	python, err := interpreter.Open(ctx, filepath.Join(c.Data, "interpreter"), guest.Files())
+	c.Packages = config.PackagesAuto // the operator's list is no matter of the index
+	installer, end, err := openInstaller(ctx, c, build)
 	if err != nil {
 		return "", err
 	}
-	defer func() { err = errors.Join(err, python.Close()) }()
-	c.Packages = config.PackagesAuto // the operator's list is no matter of the index
-	settings := packagesConfig(c, python, build.Environ)
-	settings.Log = slog.New(slog.DiscardHandler)
-	installer, err := pypi.Open(ctx, settings)
-	if err != nil {
-		return "", badSetting(err)
-	}
-	defer installer.Close()
+	defer func() { err = errors.Join(err, end()) }()
 	d, err := installer.Describe(ctx)
 	detail = fmt.Sprintf("from %s, by %s", d.Sources, d.UV)
 	if err != nil {
@@ -161,4 +159,18 @@ func tryIndex(ctx context.Context, c config.Config, build Build) (detail string,
 		return detail + "; it answers", nil
 	}
 	return detail, err
+}
+
+// openInstaller opens an installer for the doctor, which has no program. The caller calls end.
+func openInstaller(ctx context.Context, c config.Config, build Build) (in *pypi.Installer, end func() error, err error) {
+	python, err := interpreter.Open(ctx, filepath.Join(c.Data, "interpreter"), guest.Files())
+	if err != nil {
+		return nil, nil, err
+	}
+	settings := packagesConfig(c, python, build.Environ)
+	settings.Log = slog.New(slog.DiscardHandler)
+	if in, err = pypi.Open(ctx, settings); err != nil {
+		return nil, nil, errors.Join(badSetting(err), python.Close())
+	}
+	return in, func() error { in.Close(); return python.Close() }, nil
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -36,6 +37,10 @@ func wheelFolder(t *testing.T) string {
 			Name: "tool", Version: "1", EntryPoints: "[console_scripts]\nmoo = tool:main\n",
 			Files: map[string]string{"tool/__init__.py": "import sys\ndef main(): print('moo', *sys.argv[1:])\n", "tool.pth": "import os; os.write(1, b'run at the start')\n"},
 		},
+		{Name: "in-house", Version: "2024.1"},
+		{Name: "first-use", Version: "1", Files: map[string]string{"first_use/__init__.py": firstUse}},
+		{Name: "old-spelling", Version: "1", Files: map[string]string{"old_spelling/__init__.py": "PATTERN = '\\s'\n"}},
+		{Name: "lacking", Version: "1", Files: map[string]string{"lacking/__init__.py": "def read():\n    try:\n        import needy\n    except ImportError:\n        raise ValueError('needy is wanted')\n    return needy.__version__\n"}},
 	} {
 		if err := os.WriteFile(filepath.Join(dir, w.File()), w.Bytes(t), 0o644); err != nil {
 			t.Fatal(err)
@@ -43,6 +48,23 @@ func wheelFolder(t *testing.T) string {
 	}
 	return dir
 }
+
+// firstUse is a package that keeps what it has computed beside itself, or else where others
+// may write, and fetches data.
+const firstUse = `import os, pathlib, tempfile, urllib.request
+
+def cut():
+    for folder in (pathlib.Path(__file__).parent, pathlib.Path.home() / ".first", pathlib.Path(tempfile.gettempdir())):
+        try:
+            folder.mkdir(exist_ok=True)
+            (folder / "cache").write_text("computed")
+            return str(folder)
+        except OSError:
+            pass
+
+def fetch():
+    return urllib.request.urlopen("https://data.example.test/model.bin", timeout=30).read()
+`
 
 // fromFolder makes a program take packages from a folder of wheels alone.
 func fromFolder(t *testing.T, wheels string) func(*config.Config, *app.Build) {
@@ -64,6 +86,12 @@ var packageScenarios = []scenario{
 	}},
 	{"PKG-05, PKG-07: what is imported, and nothing else", []step{
 		{send: "'''Notes:\nimport cowsay\nfrom six import moves\n'''\n# import tool\nfrom os.path import join\nprint('hello')", stdout: "hello\n", never: []string{"nstalled"}},
+	}},
+	{"VAL-06", []step{
+		{send: "import cowsay\nprint('only this')", stdout: "only this\n", text: []string{"Installed cowsay 6.1."}},
+	}},
+	{"RUN-07: a package that only the operator has", []step{
+		{send: "import in_house\nin_house.__version__", value: "'2024.1'", text: []string{"Installed in-house 2024.1."}},
 	}},
 	{"PKG-09: an invented name", []step{
 		{
@@ -98,6 +126,20 @@ var packageScenarios = []scenario{
 	}},
 	{"PKG-23: requirements within a script", []step{
 		{send: "# /// script\n# requires-python = '>=3.9'\n# dependencies = ['cowsay<6']\n# ///\nimport cowsay\nprint('ok', cowsay.__version__)", stdout: "ok 5.0\n", text: []string{"Installed cowsay 5.0."}},
+	}},
+	{"PKG-33", []step{
+		{send: "import first_use\nfirst_use.cut()", value: "'/tmp/.first'", text: []string{"Installed first-use 1."}},
+		{send: "first_use.fetch()", failure: []string{"URLError"}, text: []string{noNetwork}},
+		{send: "first_use.cut()", value: "'/tmp/.first'"},
+	}},
+	{"warnings of the compiler", []step{
+		{send: "import old_spelling\nold_spelling.PATTERN", value: `'\\s'`},
+		{send: `print('\s')`, stdout: "\\s\n", stderr: anything, text: []string{"SyntaxWarning"}},
+		{send: "open('mine.py', 'w').write(\"P = '\\\\s'\")\nimport mine", stderr: anything, text: []string{"SyntaxWarning"}, files: []string{"mine.py"}},
+	}},
+	{"what a package imports only when it needs it", []step{
+		{send: "import lacking\nlacking.read()", failure: []string{"needy is wanted"}, text: []string{`Note: a package needs the module needy, which did not come with it: the line "import needy" gets it installed`}},
+		{send: "import needy\nlacking.read()", value: "'1.0'", text: []string{"Installed needy 1.0"}},
 	}},
 	{"a guest that is lost", []step{
 		{send: "import needy\nneedy.__version__", value: "'1.0'", text: []string{"needy 1.0", "cowsay 5.0"}},
@@ -252,5 +294,63 @@ func TestRealIndex(t *testing.T) {
 	r = send(t, a, chat.Request{Message: "import runpython_no_such_package_anywhere"})
 	if len(r.Problems) != 1 || !strings.Contains(r.Problems[0], `has no package named "runpython-no-such-package-anywhere"`) {
 		t.Errorf("an invented name: %q\n%s", r.Problems, r.Text)
+	}
+}
+
+// popularPackages are of those that docs/packages.md has: of each kind some, with what one does
+// first with them.
+var popularPackages = []struct{ module, use, want string }{
+	{"boto3", "boto3.session.Session().profile_name", "'default'"},
+	{"requests", "requests.Request('GET', 'http://a', params={'q': 'ü'}).prepare().url", "'http://a/?q=%C3%BC'"},
+	{"numpy", "numpy.arange(3).sum().item()", "3"},
+	{"pandas", "int(pandas.DataFrame({'a': [1, 2]}).a.sum())", "3"},
+	{"cryptography.fernet", "len(cryptography.fernet.Fernet.generate_key())", "44"},
+	{"yaml", "yaml.safe_load('[1, 2]')", "[1, 2]"},
+	{"google.protobuf.message", "google.protobuf.message.Message.__name__", "'Message'"},
+	{"pydantic", "pydantic.TypeAdapter(int).validate_python('3')", "3"},
+	{"dateutil.parser", "dateutil.parser.parse('2024-01-02').day", "2"},
+	{"aiohttp", "aiohttp.ClientTimeout(total=1).total", "1"},
+	{"PIL.Image", "PIL.Image.new('L', (2, 3)).size", "(2, 3)"},
+	{"scipy.stats", "round(scipy.stats.norm.cdf(0).item(), 2)", "0.5"},
+	{"grpc", "grpc.StatusCode.OK.value[0]", "0"},
+	{"sqlalchemy", "sqlalchemy.create_engine('sqlite://').connect().execute(sqlalchemy.text('select 1')).scalar()", "1"},
+	{"pyarrow", "pyarrow.array([1, 2]).to_pylist()", "[1, 2]"},
+}
+
+// otherPackages are those whose import needs more than the distribution of some name.
+var otherPackages = []struct{ module, use, want string }{
+	{"matplotlib.pyplot", "matplotlib.pyplot.get_backend()", "'Agg'"},
+	{"psycopg", "psycopg.pq.__impl__", "'binary'"},
+	{"pkg_resources", "pkg_resources.parse_version('1.0').major", "1"},
+	{"plotly.express", "plotly.express.colors.qualitative.Plotly[0]", "'#636EFA'"},
+}
+
+// Some of the packages that docs/packages.md says are imported, from the real index.
+func TestPopularPackages(t *testing.T) {
+	guesttest.Long(t)
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "packages.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range popularPackages {
+		if !regexp.MustCompile("(?m)^\\| \\d+ \\| [^|]+ \\| `" + regexp.QuoteMeta(p.module) + "` \\|.*\\| imported \\|$").Match(page) {
+			t.Errorf("docs/packages.md does not say that %s is imported", p.module)
+		}
+	}
+	uv := indextest.UV(t)
+	a := openAt(t, t.TempDir(), func(c *config.Config, b *app.Build) {
+		c.Packages, c.UV, b.Environ = config.PackagesAuto, uv, os.Environ()
+	})
+	for _, p := range append(popularPackages, otherPackages...) {
+		t.Run(p.module, func(t *testing.T) {
+			t.Parallel()
+			r := send(t, a, chat.Request{Message: "import " + p.module + "\n" + p.use})
+			if strings.Contains(r.Text, "cannot be reached") {
+				t.Skipf("the package index cannot be reached: %s", r.Text)
+			}
+			if r.IsError || r.Runs[0].Value != p.want || r.Runs[0].Stderr != "" && p.module != "pkg_resources" {
+				t.Errorf("value %q, want %q:\n%s", r.Runs[0].Value, p.want, r.Text)
+			}
+		})
 	}
 }

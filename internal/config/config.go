@@ -56,11 +56,29 @@ type Config struct {
 	CABundle          string        // PEM file, ""
 	AllowPackages     []string      // names
 	DenyPackages      []string      // names
+	Preload           []string      // requirements (PEP 508) of what new chats have imported already
+	SourceBuilds      bool          // whether packages without a wheel are built, in guests
 	ExcludeNewer      time.Duration // least age of what is installed, 0 for any
 	InstallTimeout    time.Duration // longest install
 	PackageBytes      int64         // of one wheel
 	EnvironmentBytes  int64         // packages of one chat
 	PackageCacheBytes int64         // of the cache of packages
+
+	// Of the language model.
+
+	Model         string         // VENDOR/NAME, a name beside ModelURL, "none", or "" for whatever there is
+	ModelURL      string         // of a server that speaks OpenAI's chat completions, ""
+	ModelKeyFile  string         // absolute path of the file with the key, "" for the variables
+	ModelProtocol string         // ProtocolAuto, ProtocolTools or ProtocolFenced
+	ModelExtra    map[string]any // merged into the body of each request
+	ModelContext  int            // tokens of the window, 0 for the vendor's usual one
+	ModelImages   bool           // whether the model is shown pictures
+	ModelRequests int            // at once
+	ModelPrices   Prices         // of a million tokens
+	MaxCost       float64        // of a turn, 0 for no bound
+	MaxTokens     int            // of a turn, 0 for no bound
+	MaxRuns       int            // of a turn
+	TurnTimeout   time.Duration  // of a turn with a model
 
 	LogFormat string     // FormatText or FormatJSON
 	LogLevel  slog.Level // the least level that is logged
@@ -72,7 +90,16 @@ type Config struct {
 	AdminListen string   // host:port of health and metrics, or ""
 	Auth        string   // "" (what the address asks for) or AuthNone
 
-	// Of chat and doctor.
+	// Of eval.
+
+	Only     string  // pattern of path.Match over the names of tasks, "" for all
+	Repeat   int     // how often each task is played
+	Parallel int     // attempts at once
+	MinPass  float64 // part of the attempts that must pass
+	OneShot  bool    // ask the model without the loop
+	Prove    bool    // run the solutions of the tasks, without a model
+
+	// Of chat, doctor and eval.
 
 	JSON   bool     // print one JSON object
 	Chat   string   // the chat to continue, or ""; as typed, not checked
@@ -130,11 +157,21 @@ func Default(env Lookup) Config {
 		HostTools:   true,
 
 		Packages:          PackagesAuto,
+		SourceBuilds:      true,
 		ExcludeNewer:      3 * 24 * time.Hour,
 		InstallTimeout:    2 * time.Minute,
 		PackageBytes:      512 << 20,
 		EnvironmentBytes:  4 << 30,
 		PackageCacheBytes: 20 << 30,
+
+		ModelProtocol: ProtocolAuto,
+		ModelRequests: 4,
+		MaxTokens:     500_000,
+		MaxRuns:       8,
+		TurnTimeout:   5 * time.Minute,
+
+		Repeat:   1,
+		Parallel: 1,
 
 		LogFormat: FormatText,
 		LogLevel:  slog.LevelInfo,

@@ -72,11 +72,21 @@ func TestDefaults(t *testing.T) {
 		HostTools:   true,
 
 		Packages:          config.PackagesAuto,
+		SourceBuilds:      true,
 		ExcludeNewer:      72 * time.Hour,
 		InstallTimeout:    2 * time.Minute,
 		PackageBytes:      512 << 20,
 		EnvironmentBytes:  4 << 30,
 		PackageCacheBytes: 20 << 30,
+
+		ModelProtocol: config.ProtocolAuto,
+		ModelRequests: 4,
+		MaxTokens:     500_000,
+		MaxRuns:       8,
+		TurnTimeout:   5 * time.Minute,
+
+		Repeat:   1,
+		Parallel: 1,
 
 		LogFormat: config.FormatText,
 		LogLevel:  slog.LevelInfo,
@@ -171,6 +181,7 @@ func TestRanges(t *testing.T) {
 		{"chat", []string{"abc"}, []string{"a\x1b[2J"}, "control"},
 		{"packages", []string{"auto", "listed", "off"}, []string{"on", ""}, "auto, listed, off"},
 		{"deny-package", []string{"pandas", "zope.interface", "a", "Typing_Extensions"}, []string{"pandas>=2", "-e", "a b", "a-", "", "../a", "é"}, "name of a package"},
+		{"preload", []string{"", "numpy", "numpy,pandas", "pandas>=2,<4, matplotlib", "requests[socks,security]==2.*,tqdm"}, []string{",", "numpy,,pandas", "numpy,", ">=2,numpy", "--index-url=http://x", "a @ http://b", "../x", strings.Repeat("a,", 101) + "a"}, ""},
 		{"exclude-newer", []string{"0s", "72h", "87600h"}, []string{"3 days", "-1h", "87601h"}, "0s to 87600h"},
 		{"install-timeout", []string{"1s", "1h"}, []string{"0s", "61m"}, "1s to 1h"},
 		{"package-size", []string{"1MiB"}, []string{"0", "2TiB"}, "1MiB to 1TiB"},

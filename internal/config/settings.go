@@ -37,6 +37,7 @@ const (
 	serve  = "serve"
 	chat   = "chat"
 	doctor = "doctor"
+	eval   = "eval"
 )
 
 // settings returns the table, in the order of help.
@@ -79,7 +80,7 @@ func settings() []setting {
 		entry("auth", optional(choice(AuthNone)), "\"none\" lets everybody who reaches the address run code", []string{serve},
 			func(c *Config) *string { return &c.Auth }),
 
-		entry("json", boolean(), "print one JSON object and nothing else on standard output", []string{chat, doctor},
+		entry("json", boolean(), "print one JSON object and nothing else on standard output", []string{chat, doctor, eval},
 			func(c *Config) *bool { return &c.JSON }),
 		entry("chat", word("ID"), "continue this chat; a chat lives as long as the process that holds it", []string{chat},
 			func(c *Config) *string { return &c.Chat }),
@@ -87,7 +88,7 @@ func settings() []setting {
 			func(c *Config) *string { return &c.Output }),
 		repeated("file", word("FILE"), "put this file into /work before the run; may be repeated", []string{chat},
 			func(c *Config) *[]string { return &c.Files }),
-	}, packageSettings()...)
+	}, slices.Concat(packageSettings(), modelSettings(), evalSettings())...)
 }
 
 // variablePrefix begins the name of each variable of a setting.

@@ -15,7 +15,7 @@ const maxUnknown = 10
 // variables that looks like one of a setting and is none, at most 10. They are
 // no error: other programs, and other versions of this one, may know them.
 func UnknownVariables(names []string) []string {
-	known := []string{variable(configFlag)}
+	known := []string{variable(configFlag), ModelKeyVariable}
 	for _, s := range settings() {
 		known = append(known, variable(s.name))
 	}

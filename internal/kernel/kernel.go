@@ -2,11 +2,8 @@ package kernel
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"sync"
@@ -76,57 +73,15 @@ func Program(dir, key string, limits sandbox.Limits) sandbox.Program {
 			s.Greeting = pid
 			return err
 		},
+		Preload: func(ctx context.Context, s *sandbox.Sandbox, modules []string) ([]string, error) {
+			return preload(ctx, s.Channel, token, modules)
+		},
 	}
 }
 
 // tokenOf makes the token of the channel's packets of the program's key. It is no
 // secret of the guest, whose code can find it; it keeps rubbish apart.
 func tokenOf(key string) string { return (key + "0123456789abcdef")[:tokenBytes] }
-
-// warmUp says hello to a new guest and lets it do once what it will do for a chat:
-// the first touch of each page costs in a guest, some 8 ms in all, and is better
-// paid while the guest waits in the pool than by the first call. It returns the
-// interpreter's number.
-func warmUp(ctx context.Context, channel *os.File, token string) (pid int, err error) {
-	w := newWire(channel, token)
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		deadline = time.Now().Add(answerDeadline)
-	}
-	// Reading is bounded by the deadline and by the end of ctx, whichever comes first.
-	if err := channel.SetReadDeadline(deadline); err != nil {
-		return 0, fmt.Errorf("greet the guest: %w", err)
-	}
-	stop := context.AfterFunc(ctx, func() { _ = channel.SetReadDeadline(time.Unix(1, 0)) }) // only fails when closed
-	run := func(code string) any {
-		return map[string]any{"op": "run", "n": 0, "candidates": []Candidate{{Code: code}}}
-	}
-	for _, step := range []struct {
-		say    any
-		answer string
-	}{{hello(), "hello"}, {run("1+1"), "done"}, {run("del _"), "done"}, {hello(), "hello"}} {
-		err := w.send(step.say, nil)
-		var m *message
-		if err == nil {
-			m, err = w.await(step.answer)
-		}
-		if err != nil {
-			stop()
-			return 0, fmt.Errorf("greet the guest: %w", err)
-		}
-		pid = max(pid, m.PID)
-	}
-	if !stop() {
-		return 0, fmt.Errorf("greet the guest: %w", ctx.Err())
-	}
-	return pid, channel.SetReadDeadline(time.Time{}) //nolint:wrapcheck // only fails when closed
-}
-
-func hello() map[string]any {
-	seed := make([]byte, 64)
-	_, _ = rand.Read(seed) // never fails
-	return map[string]any{"op": "hello", "seed": hex.EncodeToString(seed)}
-}
 
 // New makes a kernel of a guest that runs the program of Program. The files that are in
 // its /work now count as known. On an error the guest is closed. key is that of Program.
@@ -186,6 +141,9 @@ func (k *Kernel) read() {
 
 // Environment returns the folder from which the interpreter imports packages, "" if nothing can be installed.
 func (k *Kernel) Environment() string { return k.guest.Environment }
+
+// Preloaded reports whether the interpreter began with packages that are not in Environment; see sandbox.Preload.
+func (k *Kernel) Preloaded() bool { return k.guest.Preloaded }
 
 // Lost reports whether the guest has ended: the kernel can only be closed.
 func (k *Kernel) Lost() bool {

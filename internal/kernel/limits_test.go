@@ -63,8 +63,14 @@ func TestInterpreterThatEndsBetweenRuns(t *testing.T) {
 // await looks until something has come about.
 func await(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !done(); {
-		if time.Now().After(deadline) {
+	deadline := time.NewTimer(time.Minute)
+	defer deadline.Stop()
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for !done() {
+		select {
+		case <-look.C:
+		case <-deadline.C:
 			t.Fatalf("waited a minute for %s", what)
 		}
 	}

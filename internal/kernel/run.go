@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -33,7 +34,8 @@ type Request struct {
 	// Supply, if not nil, is called at most once, before any of the code runs, with the modules that it needs
 	// and that are not there (dotted names, at most 500 of 200 bytes). It may install packages into Environment, and returns the import
 	// names of those that were there and now have another version. It bounds itself, and returns soon after ctx ends.
-	Supply func(ctx context.Context, missing []string) (changed []string)
+	// After an error of it nothing runs: Run ends the guest and returns that error.
+	Supply func(ctx context.Context, missing []string) (changed []string, err error)
 	// Installed says that packages were installed since the last run, and Changed is as what Supply returns.
 	Installed bool
 	Changed   []string
@@ -124,6 +126,9 @@ func (k *Kernel) Run(ctx context.Context, req Request) (*Result, error) {
 		<-r.pending
 	}
 	r.finish(err)
+	if refused, ok := errors.AsType[*supplyError](err); ok {
+		return nil, k.giveUp(refused.cause)
+	}
 	r.result.Renewed, r.result.Files = k.renewed, merge(k.files, r.result.Files)
 	k.renewed, k.files = false, nil
 	if err != nil {

@@ -29,11 +29,20 @@ func (r *run) supply(ctx context.Context, m *message) error {
 		return r.installed(nil)
 	}
 	r.standBy(ctx, 0, nothing, func(ctx context.Context) func() error {
-		changed := r.request.Supply(ctx, missing)
+		changed, err := r.request.Supply(ctx, missing)
+		if err != nil {
+			return func() error { return &supplyError{err} }
+		}
 		return func() error { return r.installed(changed) }
 	})
 	return nil
 }
+
+// supplyError ends a run before any of its code has run.
+type supplyError struct{ cause error }
+
+// Error returns the cause.
+func (e *supplyError) Error() string { return e.cause.Error() }
 
 // installed lets the code go on.
 func (r *run) installed(changed []string) error {

@@ -18,7 +18,11 @@ import (
 // supplied runs code whose missing modules supply brings.
 func supplied(ctx context.Context, t *testing.T, k *kernel.Kernel, code string, supply func(context.Context, []string) []string) *kernel.Result {
 	t.Helper()
-	r, err := k.Run(ctx, kernel.Request{Candidates: []kernel.Candidate{{Code: code, RunAnyway: true}}, Supply: supply})
+	q := kernel.Request{Candidates: []kernel.Candidate{{Code: code, RunAnyway: true}}}
+	if supply != nil {
+		q.Supply = func(ctx context.Context, missing []string) ([]string, error) { return supply(ctx, missing), nil }
+	}
+	r, err := k.Run(ctx, q)
 	if err != nil {
 		t.Fatalf("run %.60q: %v", code, err)
 	}
@@ -117,5 +121,19 @@ func TestForgedNeeds(t *testing.T) {
 	r = supplied(t.Context(), t, k, "import time\nsend({'op': 'needs', 'n': 2, 'needed': ['x'] * 501})\ntime.sleep(60)", supply)
 	if !r.Lost || len(asked) != 3 {
 		t.Errorf("501 modules: lost %v, asked %q", r.Lost, asked)
+	}
+}
+
+// An error of who supplies ends the guest before any of the code has run.
+func TestSupplyGivesUp(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	k := s.Kernel(t, s.Open(t), 0)
+	gone := errors.New("another guest is needed")
+	r, err := k.Run(t.Context(), kernel.Request{
+		Candidates: []kernel.Candidate{{Code: "open('ran', 'w')\nimport cowsay"}},
+		Supply:     func(context.Context, []string) ([]string, error) { return nil, gone },
+	})
+	if !errors.Is(err, gone) || r != nil || !k.Lost() {
+		t.Errorf("Run = %+v, %v, lost %t; want the error and the guest lost", r, err, k.Lost())
 	}
 }

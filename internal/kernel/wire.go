@@ -202,6 +202,8 @@ type message struct {
 
 	Needed texts `json:"needed"` // of `needs`
 
+	Problems texts `json:"problems"` // of `preloaded`
+
 	Source string `json:"source"` // of `image`
 
 	Index int  `json:"index"` // of `file`

@@ -4,7 +4,8 @@
 // [Installer.Install] reads what is asked for (package requirement), asks the operator's
 // rules (policy), lets uv choose the wheels (uv), fetches and unpacks those that no
 // environment had before (source, cache, wheel), and links them into the folder
-// (environment). What was resolved or unpacked once is not resolved or unpacked again.
+// (environment). What has no wheel is offered to uv by a stand-in (sdist) and built in a guest
+// of its own (build). What was resolved, built or unpacked once is so not again.
 // No code of a package runs on the host.
 //
 // # Trust

@@ -83,7 +83,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"PKG-09", "no-such-thing", `^the package index has no package named "no-such-thing"; look at the spelling`},
 		{"PKG-09", "today", `^today 1.0 was published on \d{4}-\d\d-\d\d, too short a time ago to be installed: .*\(--exclude-newer\)`},
-		{"PKG-12", "source", `^source 1.0 comes as source only, and only wheels are installed here$`},
+		{"PKG-12", "source", `^source 1.0 comes as source only, and only wheels are installed here \(--source-builds\)$`},
 		{"PKG-10", "needs-source", `^source 1.0 comes as source only`},
 		{"missing dependency", "needs-nothing", `no package named "does-not-exist", which needs-nothing needs`},
 		{"another version has a wheel", "mixed<2", `^mixed.* has no wheel for Python 3.14 on this machine.*; version 2.0 has one$`},

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"runpython/internal/fault"
+	"runpython/internal/pypi/build"
 	"runpython/internal/pypi/cache"
 	"runpython/internal/pypi/environment"
 	"runpython/internal/pypi/policy"
@@ -29,7 +30,10 @@ type Request struct {
 	Folder       string   // of the environment; made if needed. A guest may have it mounted
 	Requirements []string // what is asked for, besides what is there (PEP 508)
 	Constraints  []string // versions that must be kept to, whatever is asked for (PEP 508)
-	Installed    Lock     // what the environment has, or had
+	Installed    Lock     // what the environment has, or had; if nothing, that of Shared
+	// Shared is what the interpreter has beside the environment, read-only. It counts as installed, and is not
+	// put into Folder unless other versions of it are.
+	Shared Lock
 
 	// Progress, if not nil, gets short lines for people, such as "resolving" and
 	// "downloading pandas 3.0.1 (12 MB)"; never two at once.
@@ -46,6 +50,7 @@ type Report struct {
 	Warnings []string  // for whoever asked
 
 	Resolved         bool  // uv was asked; false when the answer was known
+	Compiled         bool  // all that is in the folder has its bytecode; else it comes in the background
 	DownloadedBytes  int64 // of wheels
 	EnvironmentBytes int64 // of the files of all packages, bytecode apart
 	Resolving        time.Duration
@@ -130,6 +135,8 @@ type job struct {
 	pins    []wheel.Pin
 	report  Report
 
+	wheelsOnly bool // it is for a build: nothing is built for it
+
 	progress sync.Mutex // held while Progress runs
 }
 
@@ -145,7 +152,10 @@ func (j *job) say(format string, args ...any) {
 
 // read reads what is asked for and applies the rules that need no index.
 func (j *job) read() error {
-	if err := j.request.Installed.check(); err != nil {
+	if len(j.request.Installed.Packages) == 0 {
+		j.request.Installed = j.request.Shared
+	}
+	if err := errors.Join(j.request.Installed.check(), j.request.Shared.check()); err != nil {
 		return fault.New(fault.Internal, err, "the list of this chat's packages is damaged; start a new chat")
 	}
 	if n := len(j.request.Requirements) + len(j.request.Installed.Requirements); n > maxRequirements {
@@ -191,21 +201,16 @@ func (j *job) fits() bool {
 // install fetches the wheels and links them.
 func (j *job) install(ctx context.Context) error {
 	began := time.Now()
-	held, err := j.ensure(ctx)
-	defer func() {
-		for _, h := range held {
-			if h != nil {
-				h.Close()
-			}
-		}
-	}()
+	held, err := j.hold(ctx)
+	defer closeAll(held)
 	j.report.Fetching = time.Since(began)
 	if err != nil {
 		return err
 	}
-	parts := make([]environment.Part, len(held))
-	for i, h := range held {
-		parts[i] = environment.Part{Content: h.Content, Tree: h.Tree}
+	parts := partsOf(held)
+	j.report.Compiled = true
+	for _, h := range held {
+		j.report.Compiled = j.report.Compiled && h.Compiled
 		j.report.EnvironmentBytes += h.Content.Bytes
 		j.report.DownloadedBytes += h.Bytes
 	}
@@ -224,7 +229,7 @@ func (j *job) install(ctx context.Context) error {
 	if change.Copied {
 		j.in.config.Log.Debug("an environment is on another file system than the cache: files are copied", slog.String("folder", j.request.Folder))
 	}
-	j.compare(held)
+	j.compare(j.packages(held))
 	if j.report.DownloadedBytes > 0 || j.report.Resolved {
 		select {
 		case j.in.tidy <- struct{}{}:
@@ -234,23 +239,34 @@ func (j *job) install(ctx context.Context) error {
 	return nil
 }
 
-// ensure returns the wheels, held, in the order of the pins; also with an error those
+// closeAll lets go of wheels; those that were not had are nil.
+func closeAll(held []*cache.Held) {
+	for _, h := range held {
+		if h != nil {
+			h.Close()
+		}
+	}
+}
+
+// partsOf returns what an environment is made of.
+func partsOf(held []*cache.Held) []environment.Part {
+	parts := make([]environment.Part, len(held))
+	for i, h := range held {
+		parts[i] = environment.Part{Content: h.Content, Tree: h.Tree}
+	}
+	return parts
+}
+
+// ensure returns wheels, held, in the order of the pins; also with an error those
 // that are held must be closed.
-func (j *job) ensure(ctx context.Context) ([]*cache.Held, error) {
-	held := make([]*cache.Held, len(j.pins))
+func (j *job) ensure(ctx context.Context, pins []wheel.Pin) ([]*cache.Held, error) {
+	held := make([]*cache.Held, len(pins))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxDownloads)
-	for i, pin := range j.pins {
+	for i, pin := range pins {
 		group.Go(func() error {
 			j.in.late.add(pin.SHA256, j.request.Folder)
-			h, err := j.in.cache.Ensure(ctx, pin, func(ctx context.Context, w io.Writer, most int64) (int64, error) {
-				if pin.Bytes > 0 {
-					j.say("downloading %s (%s)", pin, policy.Size(pin.Bytes))
-				} else {
-					j.say("downloading %s", pin)
-				}
-				return j.in.files.Get(ctx, pin.URL, "", w, most)
-			})
+			h, err := j.fetch(ctx, pin)
 			if err != nil || h.Compiled {
 				j.in.late.forget(pin.SHA256, j.request.Folder)
 			}
@@ -264,8 +280,30 @@ func (j *job) ensure(ctx context.Context) ([]*cache.Held, error) {
 	return held, group.Wait()
 }
 
+// fetch returns one wheel, which is downloaded or built if it is not there.
+func (j *job) fetch(ctx context.Context, pin wheel.Pin) (*cache.Held, error) {
+	if pin.IsSource() {
+		return j.built(ctx, pin)
+	}
+	return j.in.cache.Ensure(ctx, pin, func(ctx context.Context, w io.Writer, most int64) (int64, error) {
+		return j.download(ctx, pin, w, most)
+	})
+}
+
+func (j *job) download(ctx context.Context, pin wheel.Pin, w io.Writer, most int64) (int64, error) {
+	if pin.Bytes > 0 {
+		j.say("downloading %s (%s)", pin, policy.Size(pin.Bytes))
+	} else {
+		j.say("downloading %s", pin)
+	}
+	return j.in.files.Get(ctx, pin.URL, "", w, most)
+}
+
 // refused words what was wrong with a wheel.
 func (in *Installer) refused(pin wheel.Pin, err error) error {
+	if _, worded := errors.AsType[*fault.Error](err); worded { // of a build, and maybe of what it needs
+		return err
+	}
 	status, isStatus := errors.AsType[*source.StatusError](err)
 	_, isBad := errors.AsType[*wheel.BadError](err)
 	_, isMismatch := errors.AsType[*cache.MismatchError](err)
@@ -273,8 +311,12 @@ func (in *Installer) refused(pin wheel.Pin, err error) error {
 	switch {
 	case isMismatch:
 		return fault.New(fault.Unsupported, err, fmt.Sprintf("%s is not installed: what came is not what the package index announced (its digest differs)", pin))
+	case isBad && pin.IsSource():
+		return fault.New(fault.Invalid, err, fmt.Sprintf("%s is not installed: what its build made of its source is not as a wheel of it must be", pin))
 	case isBad:
 		return fault.New(fault.Invalid, err, fmt.Sprintf("%s is not installed: its wheel is not as wheels must be; another version may be", pin))
+	case errors.Is(err, build.ErrTooLarge):
+		return fault.New(fault.Invalid, err, fmt.Sprintf("%s is refused: the wheel that its build made is larger than %s (--package-size)", pin, policy.Size(in.config.WheelBytes)))
 	case errors.Is(err, source.ErrTooLarge):
 		return in.gate.TooLarge(pin)
 	case filesTooLarge:
@@ -288,22 +330,22 @@ func (in *Installer) refused(pin wheel.Pin, err error) error {
 }
 
 // compare says what changed for people and for the interpreter.
-func (j *job) compare(held []*cache.Held) {
-	now := Lock{Target: target(j.in.config.PythonVersion)}
+func (j *job) compare(packages []Package) {
+	now := Lock{Target: target(j.in.config.PythonVersion), Packages: packages}
 	before := j.request.Installed
 	now.Requirements = slices.Clone(before.Requirements)
 	if j.wanted != nil {
 		now.Requirements = texts(j.wanted)
 	}
-	for _, h := range held {
-		p := Package{Pin: h.Content.Pin, Imports: h.Content.Imports}
-		now.Packages = append(now.Packages, p)
+	for _, p := range packages {
 		old, was := before.find(p.Name)
 		switch {
 		case !was:
 			j.report.Added = append(j.report.Added, p)
+			j.noteBuilt(p)
 		case old.Version != p.Version || old.SHA256 != p.SHA256:
 			j.report.Changed = append(j.report.Changed, Change{Package: p, From: old.Version})
+			j.noteBuilt(p)
 		}
 	}
 	for _, p := range before.Packages {

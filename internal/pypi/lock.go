@@ -32,9 +32,12 @@ type Package struct {
 }
 
 // target returns the interpreter and the machine, "3.14 amd64".
-func target(version string) string {
+func target(version string) string { return python(version) + " " + runtime.GOARCH }
+
+// python returns the part of a version that packages are made for, "3.14".
+func python(version string) string {
 	parts := strings.SplitN(version, ".", 3)
-	return strings.Join(parts[:min(2, len(parts))], ".") + " " + runtime.GOARCH
+	return strings.Join(parts[:min(2, len(parts))], ".")
 }
 
 // find returns the package of that name.

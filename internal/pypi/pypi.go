@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"runpython/internal/pypi/build"
 	"runpython/internal/pypi/cache"
 	"runpython/internal/pypi/names"
 	"runpython/internal/pypi/policy"
@@ -52,6 +53,10 @@ type Config struct {
 	WheelBytes       int64         // of one wheel
 	EnvironmentBytes int64         // of one environment
 	CacheBytes       int64         // of the cache; what environments link stays beyond it
+
+	// Guests, if not nil, gives a guest of its own to each build of a source distribution;
+	// without, only wheels are installed.
+	Guests build.Start `json:"-"`
 }
 
 // withDefaults fills what is zero.
@@ -79,6 +84,7 @@ type Installer struct {
 	cache   *cache.Cache
 	answers answers
 	late    late
+	builds  *builds
 
 	uvTurn chan struct{} // one at a time looks for uv, or reads the next field
 	uv     *uv.Program
@@ -115,6 +121,9 @@ func Open(ctx context.Context, c Config) (*Installer, error) {
 		return nil, err
 	}
 	in := &Installer{config: c, sources: sources, gate: gate, tidy: make(chan struct{}, 1), uvTurn: make(chan struct{}, 1), late: late{folders: map[string][]string{}}}
+	if in.builds, err = openBuilds(filepath.Join(c.Dir, "builds")); err != nil {
+		return nil, err
+	}
 	in.answers = answers{dir: filepath.Join(c.Dir, "answers")}
 	if err := os.MkdirAll(in.answers.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("folder of packages: %w", err)
@@ -133,7 +142,8 @@ func Open(ctx context.Context, c Config) (*Installer, error) {
 	return in, nil
 }
 
-// Close ends what goes on in the background. No Install may be under way.
+// Close ends what goes on in the background. No Install may be under way. A second Close does
+// nothing.
 func (in *Installer) Close() {
 	in.cancel()
 	in.work.Wait()

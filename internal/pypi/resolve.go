@@ -7,8 +7,10 @@ import (
 	"slices"
 	"time"
 
+	"runpython/internal/fault"
 	"runpython/internal/pypi/requirement"
 	"runpython/internal/pypi/uv"
+	"runpython/internal/pypi/wheel"
 )
 
 // resolve finds the wheels.
@@ -104,15 +106,30 @@ func ordered(list []requirement.Requirement) []requirement.Requirement {
 // ask returns the answer to q: a kept one, else uv's.
 func (j *job) ask(ctx context.Context, q uv.Query) (uv.Resolution, error) {
 	key := j.in.answers.key(q, j.in.sources.Key(), target(j.in.config.PythonVersion))
-	if r, ok := j.in.answers.get(key); ok {
+	if r, ok := j.kept(key); ok {
 		return r, nil
 	}
+	r, err := j.askOnce(ctx, key, q)
+	none, ok := errors.AsType[*uv.NoWheelError](err)
+	switch {
+	case ok && j.builds():
+		// Outside of the lock: this may take minutes.
+		return j.fromSource(ctx, key, q, sourceless{none, err})
+	case ok && none.SourceOnly && j.in.config.Guests == nil:
+		kind, message := fault.Shown(err)
+		err = fault.New(kind, err, message+" (--source-builds)")
+	}
+	return r, err
+}
+
+// askOnce asks uv, one at a time for one query.
+func (j *job) askOnce(ctx context.Context, key string, q uv.Query) (uv.Resolution, error) {
 	lock, err := j.in.answers.lock(ctx, key)
 	if err != nil {
 		return uv.Resolution{}, err
 	}
 	defer lock.Close()
-	if r, ok := j.in.answers.get(key); ok {
+	if r, ok := j.kept(key); ok {
 		return r, nil
 	}
 	j.say("resolving")
@@ -126,4 +143,14 @@ func (j *job) ask(ctx context.Context, q uv.Query) (uv.Resolution, error) {
 		return r, err
 	}
 	return r, j.in.answers.put(key, r)
+}
+
+// kept returns the answer that was kept under key, unless it has source distributions and
+// those are not built.
+func (j *job) kept(key string) (uv.Resolution, bool) {
+	r, ok := j.in.answers.get(key)
+	if ok && !j.builds() && slices.ContainsFunc(r.Pins, wheel.Pin.IsSource) {
+		return uv.Resolution{}, false
+	}
+	return r, ok
 }

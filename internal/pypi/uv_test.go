@@ -84,6 +84,17 @@ func TestUVIsFetchedOnce(t *testing.T) {
 	}
 }
 
+func TestUVFromAnIndexInHTML(t *testing.T) {
+	t.Setenv("PATH", "/nonexistent")
+	x := indextest.New(t)
+	x.HTML = true
+	uvOnIndex(t, x, same)
+	in, _ := withoutUV(t, t.TempDir(), x.URL())
+	if d, err := in.Describe(t.Context()); err != nil || !strings.Contains(d.UV, uv.PinnedVersion) {
+		t.Errorf("Describe: %+v, %v", d, err)
+	}
+}
+
 func TestUVFromAFolder(t *testing.T) {
 	t.Setenv("PATH", "/nonexistent")
 	c := config(t, t.TempDir(), nil)
@@ -106,7 +117,6 @@ func TestUVThatCannotBeHad(t *testing.T) {
 		"other content": func(t *testing.T, x *indextest.Index) {
 			uvOnIndex(t, x, func(b []byte) []byte { return append(b, 'x') })
 		},
-		"index is HTML":  func(t *testing.T, x *indextest.Index) { x.HTML = true; uvOnIndex(t, x, same) },
 		"index is gone":  func(_ *testing.T, x *indextest.Index) { x.Server.Close() },
 		"other versions": func(t *testing.T, x *indextest.Index) { x.Add(t, indextest.Wheel{Name: "uv", Version: "9.9"}) },
 	} {

@@ -17,6 +17,7 @@ const (
 	GuestPython   = "/opt/python"    // Config.Interpreter
 	GuestPrograms = "/opt/runpython" // Program.Dir
 	GuestPackages = "/opt/env"       // Sandbox.Environment; start.py knows it too
+	GuestShared   = "/opt/shared"    // Preload.Dir, empty without one; start.py knows it too
 )
 
 // memoryName is the file in a guest's folder that is its /proc/meminfo.
@@ -87,7 +88,7 @@ type spec struct {
 var initCapabilities = []string{"CAP_KILL", "CAP_SETGID", "CAP_SETUID", "CAP_DAC_READ_SEARCH", "CAP_SYS_ADMIN"}
 
 // writeBundle writes the folder of a guest: its configuration and what it mounts alone.
-func (h *Host) writeBundle(dir string) error {
+func (h *Host) writeBundle(dir string, p Preload) error {
 	folders := []string{"work", "state", environmentName}
 	if h.config.Egress {
 		folders = append(folders, egressName)
@@ -102,7 +103,7 @@ func (h *Host) writeBundle(dir string) error {
 	if err := errors.Join(os.Chmod(filepath.Join(dir, "work"), 0o777), os.Chmod(filepath.Join(dir, environmentName), 0o755)); err != nil {
 		return fmt.Errorf("folder of a guest: %w", err)
 	}
-	config, err := json.Marshal(h.spec(dir))
+	config, err := json.Marshal(h.spec(dir, p))
 	if err != nil {
 		return fmt.Errorf("configuration of a guest: %w", err)
 	}
@@ -114,7 +115,7 @@ func (h *Host) writeBundle(dir string) error {
 	)
 }
 
-func (h *Host) spec(dir string) spec {
+func (h *Host) spec(dir string, p Preload) spec {
 	var s spec
 	s.Version, s.Hostname = "1.0.0", "runpython"
 	s.Root.Path, s.Root.Readonly = h.root.dir, true
@@ -131,6 +132,9 @@ func (h *Host) spec(dir string) spec {
 	files := uint64(h.config.Limits.OpenFiles)
 	s.Process.Rlimits = []rlimit{{Type: "RLIMIT_NOFILE", Hard: files, Soft: files}}
 	s.Mounts = h.mounts(dir)
+	if p.Dir != "" {
+		s.Mounts = append(s.Mounts, bind(p.Dir, GuestShared, "ro"))
+	}
 	for _, kind := range []string{"pid", "network", "ipc", "uts", "mount"} {
 		s.Linux.Namespaces = append(s.Linux.Namespaces, map[string]string{"type": kind})
 	}
@@ -182,7 +186,7 @@ func bind(source, destination, mode string) mount {
 func (h *Host) guestEnvironment() []string {
 	threads := strconv.Itoa(h.config.Limits.processors())
 	environment := []string{
-		"PATH=" + GuestPython + "/bin:" + GuestPackages + "/bin:/usr/local/bin:/usr/bin:/bin",
+		"PATH=" + GuestPython + "/bin:" + GuestPackages + "/bin:" + GuestShared + "/bin:/usr/local/bin:/usr/bin:/bin",
 		"HOME=" + guestHome,
 		"TMPDIR=/tmp",
 		"USER=user",

@@ -435,3 +435,17 @@ func TestRemoveDeadMakesNothing(t *testing.T) {
 		t.Errorf("its content is %v; want it as it was", got)
 	}
 }
+
+// A data folder whose path gVisor cannot take is refused by name, before anything is made.
+func TestDataFolderOfAStrangeName(t *testing.T) {
+	for _, name := range []string{"a,b", "a:b"} {
+		data := filepath.Join(t.TempDir(), name)
+		if err := os.Mkdir(data, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		_, err := sandbox.Open(t.Context(), sandbox.Config{Data: data})
+		if kind, text := fault.Shown(err); kind != fault.Unsupported || !strings.Contains(text, "--data") {
+			t.Errorf("%q: %v, %s; want a refusal that names --data", name, kind, text)
+		}
+	}
+}

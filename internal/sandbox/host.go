@@ -27,6 +27,9 @@ type Program struct {
 	// Ready is called once for each guest, after a start or a restore, before
 	// anybody gets it. Its deadline is that of ctx.
 	Ready func(ctx context.Context, s *Sandbox) error
+	// Preload imports modules in a guest that is ready and that nobody has used, and tells of each that
+	// could not be imported. Its deadline is that of ctx. It is needed for Host.Preload only.
+	Preload func(ctx context.Context, s *Sandbox, modules []string) (problems []string, err error)
 }
 
 // Config is what a Host needs. All folders are absolute.
@@ -39,6 +42,9 @@ type Config struct {
 	Pool        int  // guests kept ahead
 	HostTools   bool // whether guests see the host's /bin and /usr/bin
 	Log         *slog.Logger
+
+	// AwaitPreload keeps the pool empty until Preload is called.
+	AwaitPreload bool
 
 	// Environment is a folder of installed packages that all guests share in place
 	// of Sandbox.Environment, for tests; "" for none.
@@ -72,14 +78,16 @@ type Host struct {
 	root     *rootfs
 	instance *instance
 	groups   *groups
-	image    *image
+	plain    *image        // of guests without a Preload
 	starts   chan struct{} // one token for each start under way
 
 	started, restored, failed atomic.Int64
 
 	mu     sync.Mutex // guards what follows; a Sandbox's is taken after it
 	live   map[string]*Sandbox
-	pooled []*Sandbox
+	image  *image     // of the guests of the pool
+	pooled []*Sandbox // guests that came from it
+	filled bool       // the pool may be filled
 	closed bool
 
 	wake chan struct{} // tells the filler that the pool may be short
@@ -107,6 +115,9 @@ const (
 // Open prepares the data folder, removes what killed hosts have left there, and
 // begins to fill the pool in the background. It takes some milliseconds.
 func Open(ctx context.Context, config Config) (*Host, error) {
+	if strings.ContainsAny(config.Data, ",:") {
+		return nil, fault.New(fault.Unsupported, nil, "the path of the data folder "+config.Data+" has a comma or a colon in it, which gVisor cannot take: choose another with --data")
+	}
 	path, err := filepath.EvalSymlinks(config.Runsc)
 	if err != nil {
 		return nil, fault.New(fault.Unsupported, err, "the program for gVisor (--runsc) is not there")
@@ -133,7 +144,8 @@ func Open(ctx context.Context, config Config) (*Host, error) {
 		return nil, errors.Join(err, h.root.close())
 	}
 	h.groups = newGroups(h.instance.name, config.Limits)
-	h.image = newImage(h)
+	h.plain = newImage(h, Preload{})
+	h.image, h.filled = h.plain, !config.AwaitPreload
 	fill, stop := context.WithCancel(context.WithoutCancel(ctx))
 	h.stop, h.stopped = stop, func(then func()) func() bool { return context.AfterFunc(fill, then) }
 	h.filler.Go(func() { h.fill(fill) })
@@ -158,7 +170,18 @@ func (h *Host) Stats() Stats {
 // Take returns a guest that nobody has used: one of the pool, else a new one. It
 // may be stopped. The caller closes it. Once Close has begun it is refused as busy, also when
 // it is under way.
-func (h *Host) Take(ctx context.Context) (*Sandbox, error) {
+func (h *Host) Take(ctx context.Context) (*Sandbox, error) { return h.taken(ctx, h.take) }
+
+// TakePlain is Take for a guest without a Preload.
+func (h *Host) TakePlain(ctx context.Context) (*Sandbox, error) {
+	if h.imageOfPool() == h.plain {
+		return h.Take(ctx)
+	}
+	return h.taken(ctx, func(ctx context.Context) (*Sandbox, error) { return h.start(ctx, h.plain) })
+}
+
+// taken calls take, which ends when the host closes.
+func (h *Host) taken(ctx context.Context, take func(context.Context) (*Sandbox, error)) (*Sandbox, error) {
 	if !h.beginTaking() {
 		return nil, shuttingDown(nil)
 	}
@@ -166,7 +189,7 @@ func (h *Host) Take(ctx context.Context) (*Sandbox, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer h.stopped(cancel)()
-	s, err := h.take(ctx)
+	s, err := take(ctx)
 	if err != nil && h.isClosed() {
 		return nil, shuttingDown(err)
 	}
@@ -207,7 +230,7 @@ func (h *Host) take(ctx context.Context) (*Sandbox, error) {
 		h.config.Log.Warn("a guest of the pool has ended", "guest", s.ID, "error", err)
 	}
 	h.wakeFiller()
-	return h.start(ctx)
+	return h.start(ctx, h.imageOfPool())
 }
 
 // takePooled returns a guest of the pool, nil when there is none.
@@ -222,8 +245,8 @@ func (h *Host) takePooled() *Sandbox {
 	return s
 }
 
-// start starts or restores a guest, with several attempts.
-func (h *Host) start(ctx context.Context) (*Sandbox, error) {
+// start starts or restores a guest of an image, with several attempts.
+func (h *Host) start(ctx context.Context, of *image) (*Sandbox, error) {
 	select {
 	case h.starts <- struct{}{}:
 		defer func() { <-h.starts }()
@@ -234,12 +257,15 @@ func (h *Host) start(ctx context.Context) (*Sandbox, error) {
 	for attempt := range startAttempts {
 		image := ""
 		if imageErr == nil {
-			image = h.image.use()
+			image = of.use()
 		}
-		s, err := h.startOnce(ctx, image)
+		s, err := h.startOnce(ctx, of.preload, image)
 		switch {
 		case err == nil:
-			h.succeeded(image, imageErr, last, attempt+1)
+			of.tried(image != "", imageErr)
+			if last != nil {
+				h.config.Log.Warn("a guest did not start at once", "attempts", attempt+1, "error", last)
+			}
 			return s, nil
 		case ctx.Err() != nil || h.isClosed():
 			return nil, err
@@ -257,28 +283,14 @@ func (h *Host) start(ctx context.Context) (*Sandbox, error) {
 	return nil, fault.New(fault.Unsupported, last, "no sandbox could be started on this machine; `runpython doctor` says why")
 }
 
-// succeeded notes a start that came to a guest, from the image unless that is "", and what
-// went wrong before it.
-func (h *Host) succeeded(image string, imageErr, last error, attempts int) {
-	switch {
-	case image != "":
-		h.image.worked()
-	case imageErr != nil:
-		h.image.failed(imageErr) // the machine is well: it was the image
-	}
-	if last != nil {
-		h.config.Log.Warn("a guest did not start at once", "attempts", attempts, "error", last)
-	}
-}
-
 // errUnmeasured says that a living guest has no memory file, so its limit would not hold.
 var errUnmeasured = errors.New("the memory of the guest cannot be measured")
 
-// startOnce makes one attempt, from the image if one is given.
-func (h *Host) startOnce(ctx context.Context, image string) (*Sandbox, error) {
+// startOnce makes one attempt, from the folder of the image if one is given.
+func (h *Host) startOnce(ctx context.Context, p Preload, image string) (*Sandbox, error) {
 	ctx, cancel := context.WithTimeout(ctx, startDeadline)
 	defer cancel()
-	s, err := h.launch(ctx, image)
+	s, err := h.launch(ctx, p, image)
 	if err != nil {
 		return nil, err
 	}
@@ -302,10 +314,10 @@ func (h *Host) startOnce(ctx context.Context, image string) (*Sandbox, error) {
 }
 
 // launch creates the folder and the processes of a guest.
-func (h *Host) launch(ctx context.Context, image string) (*Sandbox, error) {
+func (h *Host) launch(ctx context.Context, preload Preload, image string) (*Sandbox, error) {
 	id := "g" + randomName()
 	dir := filepath.Join(h.instance.dir, id)
-	if err := h.writeBundle(dir); err != nil {
+	if err := h.writeBundle(dir, preload); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	p, err := newPipes()
@@ -319,7 +331,7 @@ func (h *Host) launch(ctx context.Context, image string) (*Sandbox, error) {
 	err = h.runsc.launch(ctx, dir, id, p, command...)
 	s := &Sandbox{
 		ID: id, Channel: p.channel, Stdout: p.stdout, Stderr: p.stderr, Uploads: filepath.Join(dir, "work"),
-		host: h, dir: dir,
+		Preloaded: preload.Dir != "", host: h, dir: dir,
 	}
 	if h.config.Environment == "" {
 		s.Environment = filepath.Join(dir, environmentName)

@@ -17,10 +17,11 @@ import (
 
 // image is a checkpoint of a ready guest that nobody has used, from which the others
 // are restored. It is bound to all that it depends on by its name: gVisor,
-// interpreter, program, limits, mounts, kernel and processor.
+// interpreter, program, limits, mounts, kernel, processor, and what is preloaded.
 type image struct {
-	host *Host
-	dir  string // its folder; complete when it exists
+	host    *Host
+	preload Preload
+	dir     string // its folder; complete when it exists
 
 	mu       sync.Mutex // guards failures
 	failures int        // in a row, of making or using it; at imageChances guests are started instead
@@ -30,11 +31,11 @@ type image struct {
 // may be a moment in which the machine lacked something.
 const imageChances = 2
 
-func newImage(h *Host) *image {
-	return &image{host: h, dir: filepath.Join(h.config.Data, "images", imageKey(h))}
+func newImage(h *Host, p Preload) *image {
+	return &image{host: h, preload: p, dir: filepath.Join(h.config.Data, "images", imageKey(h, p))}
 }
 
-func imageKey(h *Host) string {
+func imageKey(h *Host, p Preload) string {
 	digest := sha256.New()
 	var system unix.Utsname
 	_ = unix.Uname(&system) // only makes the name less exact
@@ -43,8 +44,11 @@ func imageKey(h *Host) string {
 	if info, err := os.Stat(h.runsc.path); err == nil {
 		fmt.Fprintf(digest, "%s %d %d\n", h.runsc.path, info.Size(), info.ModTime().UnixNano())
 	}
-	specification, _ := json.Marshal(h.spec("/guest")) // of plain strings and numbers: cannot fail
+	specification, _ := json.Marshal(h.spec("/guest", p)) // of plain strings and numbers: cannot fail
 	fmt.Fprintf(digest, "%s %s\n%v %d\n", h.config.Program.Key, specification, h.runsc.flags("/guest"), h.runsc.processors)
+	for _, module := range p.Modules {
+		fmt.Fprintf(digest, "%s\n", module)
+	}
 	return hex.EncodeToString(digest.Sum(nil))[:24]
 }
 
@@ -66,12 +70,18 @@ func (i *image) isGivenUp() bool {
 	return i.failures >= imageChances
 }
 
-// worked is told when a guest has come from the image and is ready.
-func (i *image) worked() {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.failures < imageChances {
-		i.failures = 0
+// tried is told that there is a guest now: one from the image, or else from nothing, after the image
+// has failed with imageErr unless that is nil. The machine is well then, it was the image.
+func (i *image) tried(fromImage bool, imageErr error) {
+	switch {
+	case fromImage:
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		if i.failures < imageChances {
+			i.failures = 0
+		}
+	case imageErr != nil:
+		i.failed(imageErr)
 	}
 }
 
@@ -114,13 +124,15 @@ func (i *image) make(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("folder of images: %w", err)
 	}
-	s, err := i.host.startOnce(ctx, "")
+	s, err := i.host.startOnce(ctx, i.preload, "")
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(draft))
 	}
-	limited, cancel := context.WithTimeout(ctx, startDeadline)
-	defer cancel()
-	err = s.Checkpoint(limited, draft)
+	if err = i.load(ctx, s); err == nil {
+		limited, cancel := context.WithTimeout(ctx, startDeadline)
+		err = s.Checkpoint(limited, draft)
+		cancel()
+	}
 	if closeErr := s.Close(); closeErr != nil { // Close of the host removes what is left
 		i.host.config.Log.Warn("remove the guest of which the image was made", "guest", s.ID, "error", closeErr)
 	}

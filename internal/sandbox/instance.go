@@ -132,12 +132,13 @@ func removeInstance(dir string) error {
 }
 
 // removeGuest removes the folder of a guest that has ended, and its control
-// socket, which gVisor puts elsewhere when the path is too long for a socket.
+// socket, which gVisor puts elsewhere when the path is too long for a socket. Whoever
+// still adds packages to it by its name finds it gone, and makes nothing in what is removed.
 func removeGuest(dir string) error {
 	for _, place := range []string{"/var/run", "/run", "/tmp"} {
 		_ = os.Remove(filepath.Join(place, "runsc-"+filepath.Base(dir)+".sock")) // mostly not there
 	}
-	return os.RemoveAll(dir)
+	return removeWhole(dir)
 }
 
 // becomeSubreaper makes guests our children once runsc, which starts them, has

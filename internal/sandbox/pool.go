@@ -15,7 +15,7 @@ func (h *Host) fill(ctx context.Context) {
 		case <-h.wake:
 		}
 		pause := fillPause
-		for h.short() {
+		for h.isShort() {
 			if !wait(ctx, pause) {
 				return
 			}
@@ -31,34 +31,46 @@ func (h *Host) fill(ctx context.Context) {
 	}
 }
 
-// fillOne adds one guest to the pool, and makes the image first if there is none.
+// fillOne makes the image if there is none, and adds one guest to the pool unless that has enough.
 func (h *Host) fillOne(ctx context.Context) error {
-	if err := h.image.ensure(ctx); ctx.Err() != nil {
+	i := h.imageOfPool()
+	err := i.ensure(ctx)
+	switch {
+	case ctx.Err() != nil:
 		return ctx.Err() //nolint:wrapcheck // only says that the host closes
-	} else if err != nil {
+	case h.config.Pool == 0:
+		return err
+	case err != nil:
 		h.config.Log.Warn("no image for the pool; guests are started instead", "error", err)
 	}
-	s, err := h.start(ctx)
+	s, err := h.start(ctx, i)
 	if err != nil {
 		return err
 	}
 	s.Stop()
 	h.mu.Lock()
-	closed := h.closed
-	if !closed {
+	wanted := !h.closed && i == h.image
+	if wanted {
 		h.pooled = append(h.pooled, s)
 	}
 	h.mu.Unlock()
-	if closed {
+	if !wanted {
 		return s.Close()
 	}
 	return nil
 }
 
-func (h *Host) short() bool {
+// isShort reports whether the pool lacks a guest or, without a pool, a preload its image.
+func (h *Host) isShort() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return !h.closed && len(h.pooled) < h.config.Pool
+	switch {
+	case h.closed || !h.filled:
+		return false
+	case h.config.Pool == 0:
+		return h.image != h.plain && !h.image.isGivenUp() && h.image.use() == ""
+	}
+	return len(h.pooled) < h.config.Pool
 }
 
 func (h *Host) wakeFiller() {

@@ -110,7 +110,7 @@ func layout(hostTools bool) ([]entry, []string) {
 	// Programs of the host need libraries that they keep beside them.
 	libraryEntries, libraryBinds := thisSystem().libraries(hostTools)
 	entries, binds = append(entries, libraryEntries...), append(binds, libraryBinds...)
-	for _, folder := range []string{"/dev", "/proc", "/sys", "/tmp", "/opt", "/etc", "/run", "/var", GuestPython, GuestPrograms, GuestPackages, guestWork, guestEgress} {
+	for _, folder := range []string{"/dev", "/proc", "/sys", "/tmp", "/opt", "/etc", "/run", "/var", GuestPython, GuestPrograms, GuestPackages, GuestShared, guestWork, guestEgress} {
 		entries = append(entries, entry{path: folder, mode: fs.ModeDir | 0o755})
 	}
 	entries = append(entries, entry{path: "/var/tmp", link: "/tmp"})
@@ -123,14 +123,14 @@ func layout(hostTools bool) ([]entry, []string) {
 // userBase is where Python looks for packages of the user, of which the guest's has none.
 const userBase = "/usr/local/share/python"
 
-// siteEntries make every Python that code starts import from GuestPackages. A line of a
-// .pth file names the folder only: .pth files in there, which are code, are not run.
+// siteEntries make every Python that code starts import from GuestPackages, then from GuestShared. A line
+// of a .pth file names the folder only: .pth files in there, which are code, are not run.
 func siteEntries(interpreter string) []entry {
 	libraries, _ := filepath.Glob(filepath.Join(interpreter, "lib", "python3.*")) // the pattern is well formed
 	entries := make([]entry, len(libraries))
 	for i, library := range libraries {
 		name := filepath.Join(userBase, "lib", filepath.Base(library), "site-packages", "runpython.pth")
-		entries[i] = entry{path: name, content: []byte(GuestPackages + "\n"), mode: 0o644}
+		entries[i] = entry{path: name, content: []byte(GuestPackages + "\n" + GuestShared + "\n"), mode: 0o644}
 	}
 	return entries
 }

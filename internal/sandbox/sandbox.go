@@ -32,6 +32,8 @@ type Sandbox struct {
 	// Egress is the folder of the host, the guest's own, in which its way out is looked for as the
 	// socket named "socket", open to its owner alone; "" when Config.Egress is not set.
 	Egress string
+	// Preloaded says that the guest has the packages of Host.Preload, and mostly their modules loaded.
+	Preloaded bool
 	// Greeting is what the program's Ready has learned of this guest, for whoever takes it.
 	Greeting any
 

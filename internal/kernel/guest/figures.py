@@ -56,6 +56,18 @@ class Figures:
         MODULES["matplotlib.figure"].Figure.show = show_figure
         _use_fonts(MODULES["matplotlib"], MODULES["matplotlib.font_manager"])
 
+    def warm(self) -> None:
+        """Draw and drop a figure, if pyplot is there: backend and fonts are loaded then. May raise anything."""
+        pyplot = MODULES.get("matplotlib.pyplot")
+        if pyplot is None:
+            return
+        figure = pyplot.figure()
+        try:
+            figure.add_subplot().set_title("1")
+            self._png(figure, figure.dpi)
+        finally:
+            pyplot.close(figure)
+
     def end(self) -> None:
         """Send and close what is still open at the end of a run. Raises only an interrupt."""
         if "matplotlib._pylab_helpers" not in MODULES:

@@ -18,6 +18,7 @@ from errno import EBADF, ECONNRESET, EINVAL, ENOTCONN, ENOTSOCK, EPIPE
 import departures
 import inspecting
 import pristine
+import quiet
 from activity import Activity
 from asking import Asking
 from awaits import Awaits
@@ -29,6 +30,7 @@ from losses import Losses
 from memory import give_back
 from needs import Needs
 from pictures import Pictures
+from preloads import preload
 from proxied import install_aiohttp
 from refusals import install_getpass
 from reseed import reseed
@@ -36,7 +38,7 @@ from source import Choice, Sources
 from stage import Stage
 from supplies import Supplies
 from text import bounded, class_name
-from tracebacks import Tracebacks
+from tracebacks import RUN_PREFIX, Tracebacks
 from workers import Workers
 from workfiles import Work
 
@@ -81,6 +83,7 @@ class Kernel:
         self._tries = 0  # how often the host was not there
         self._put_error = ""  # of the upload under way
         self._unanswered = 0  # the number of a run that has no `done` yet
+        self._can_install = False  # what the run under way imports
         self._channel = Channel(fd, token)
         self._interrupts = Interrupts(options)
         self._pictures = Pictures(options, self._interrupts, self._channel.send)
@@ -106,8 +109,11 @@ class Kernel:
         self._losses.install()
         self._stage.streams.flush_at_fork()
         departures.install(pristine.MODULES["os"], self._stage.streams.flush)
+        quiet.install((RUN_PREFIX, options.get("work", "/work") + "/"))
         _register_at_fork(after_in_child=self._in_child)
-        self._answers = {"hello": self._hello, "run": self._run, "get": self._get, "put": self._put}
+        self._answers = {
+            "hello": self._hello, "preload": self._preload, "run": self._run, "get": self._get, "put": self._put,
+        }  # fmt: skip
         gc.freeze()  # what is here now stays: never looked at again, its pages shared with the image
 
     def _hooks(self) -> dict:
@@ -121,6 +127,7 @@ class Kernel:
             "multiprocessing.context": self._workers.install,
             "pandas": self._display.tables.install,
             "plotly.io._renderers": self._display.webplots.install_plotly,
+            "subprocess": self._workers.install_options,
         }
 
     def loop(self) -> None:
@@ -158,6 +165,14 @@ class Kernel:
         self._work.baseline()
         self._activity.seen = seen  # what the kernel does itself is nothing that the chat has written
         self._channel.send({"op": "hello", "python": _VERSION, "pid": self._pid})
+
+    def _preload(self, header: dict, body: bytes) -> None:
+        self._pictures.begin(0)
+        problems = preload(header["modules"], self._hooks(), self._display.figures.warm)
+        self._stage.after()
+        self._stage.flush()
+        self._stage.end()
+        self._channel.send({"op": "preloaded", "problems": problems})
 
     def _get(self, header: dict, body: bytes) -> None:
         self._work.get(self._channel, header["id"], header["paths"], header["limit"])
@@ -227,6 +242,7 @@ class Kernel:
     def _perform(self, header: dict, done: dict) -> None:
         """Choose, run and show. Raises an interrupt that struck between these."""
         n = header["n"]
+        self._can_install = bool(header.get("packages"))
         self._pictures.begin(n)
         self._stage.before()
         self._finder.install()
@@ -296,6 +312,8 @@ class Kernel:
             return
         done["status"] = "error"
         done["error"] = self._tracebacks.report(error)
+        for sentence in self._tracebacks.lacks(error, self._can_install):
+            self._pictures.note(sentence)
         error.__traceback__ = None if error is self._interrupts.raised else error.__traceback__
 
     def _spoil(self, done: dict, error: dict[str, str] | None) -> None:

@@ -26,8 +26,9 @@ _TOTAL_BYTES = 32 << 20
 _SIDE = 20_000
 #: Most pixels of a picture that is drawn or encoded here.
 MOST_PIXELS = 16_000_000
-#: Modes that PNG has; images of others are converted.
-_PNG_MODES = frozenset(("1", "L", "LA", "I", "I;16", "P", "RGB", "RGBA"))
+#: Modes that PNG has; images of others are converted, to RGB unless it says otherwise here.
+_PNG_MODES = frozenset(("1", "L", "LA", "I;16", "P", "RGB", "RGBA"))
+_CONVERTED = {"F": "L", "I": "I;16"}
 _NOTES = 20
 
 
@@ -145,7 +146,7 @@ def _scaled(image, scale: float):
 
 def _png(image) -> bytes:
     if image.mode not in _PNG_MODES:
-        image = image.convert("L" if image.mode == "F" else "RGB")
+        image = image.convert(_CONVERTED.get(image.mode, "RGB"))
     buffer = _io.BytesIO()
     image.save(buffer, "PNG", compress_level=3)
     return buffer.getvalue()

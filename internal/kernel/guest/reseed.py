@@ -17,6 +17,7 @@ def reseed(seed: str) -> None:
     """Seed again from seed, hexadecimal digits."""
     number = int(seed, 16)
     _reseed_random(number)
+    _stir_openssl(number)
     _reseed_numpy(number)
     tempfile = MODULES.get("tempfile")
     if tempfile is not None:
@@ -41,3 +42,11 @@ def _reseed_numpy(number: int) -> None:
         return
     words = [number >> shift & 0xFFFFFFFF for shift in range(0, max(number.bit_length(), 32), 32)]
     random.seed(words)
+
+
+def _stir_openssl(number: int) -> None:
+    """Let OpenSSL take new randomness from the system: keys and nonces come of what it has drawn before."""
+    library = MODULES.get("_ssl")
+    if library is not None:
+        seed = number.to_bytes((number.bit_length() + 7) // 8 or 1)
+        library.RAND_add(seed, float(len(seed)))

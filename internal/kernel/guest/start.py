@@ -5,8 +5,9 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-# Packages of the chat. Added by hand, and not as a site folder: its .pth files are code, which is not run.
-sys.path.append("/opt/env")
+# Packages of the chat, and those that all chats share. Added by hand, and not as site folders: their .pth
+# files are code, which is not run.
+sys.path += ["/opt/env", "/opt/shared"]
 
 import codec
 import kernel

@@ -64,7 +64,7 @@ class Tables:
         for at in range(frame.shape[1]):
             column = frame.iloc[:, at]
             if column.dtype.kind == "M":  # dates without the times that none of them has
-                column = column.astype(str)
+                column = column.astype(str).where(column.notna(), "NaT")
             body.append([_Cell(item) for item in column.tolist()])
         header = ["" if level.name is None else _plain(level.name) for level in levels]
         header += [_label(name) for name in frame.columns.tolist()]

@@ -13,6 +13,7 @@ from pristine import BUILTINS as __builtins__  # isort: skip
 import linecache
 
 from interrupts import Interrupts
+from lacks import lacking
 from lateimports import Finder
 from text import bounded, full_class_name
 
@@ -62,6 +63,13 @@ class Tracebacks:
         message, _ = bounded(self.message(error), self._limit // 4)
         text, _ = bounded(self._text(error, kind, message).rstrip("\n"), self._limit)
         return {"type": kind, "message": message, "traceback": text}
+
+    def lacks(self, error: BaseException, can_install: bool) -> list[str]:
+        """Return sentences about what the exception misses and the code cannot have, or can by an import."""
+        try:
+            return self._interrupts.call(lacking, _family(error), RUN_PREFIX, can_install)
+        except BaseException:  # a hostile exception, or an interrupt: then nothing is said
+            return []
 
     def message(self, error: BaseException) -> str:
         """Return str(error), or what became of it."""

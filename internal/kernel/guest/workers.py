@@ -20,6 +20,15 @@ _ROUNDS = 100
 _FEW, _QUIET = 8, 5
 #: Ended child processes that nobody has waited for, before they are forgotten.
 _ZOMBIES = 16
+#: Options of this interpreter that one which it starts must not have: they hide the packages.
+_OWN_OPTIONS = frozenset(("-I", "-E", "-s", "-S", "-P"))
+#: Where joblib (and with it scikit-learn, by n_jobs) keeps its workers, and who keeps their shared memory.
+_REUSED = ("joblib.externals.loky.reusable_executor", "loky.reusable_executor")
+_KEEPERS = (
+    "multiprocessing.resource_tracker",
+    "joblib.externals.loky.backend.resource_tracker",
+    "loky.backend.resource_tracker",
+)
 
 
 class Workers:
@@ -55,12 +64,25 @@ class Workers:
         context._concrete_contexts.update(spawn=Forked(), forkserver=Forked())
         context._default_context._default_context = fork
 
+    def install_options(self, subprocess) -> None:
+        """Let interpreters that libraries start find packages, when subprocess was just imported.
+
+        They are started with the options of this one, which must not see what they see.
+        """
+        options = subprocess._args_from_interpreter_flags
+
+        def without_own() -> list[str]:
+            return [option for option in options() if option not in _OWN_OPTIONS]
+
+        subprocess._args_from_interpreter_flags = without_own
+
     def close_pools(self) -> None:
         """Terminate the pools of multiprocessing that are open. May raise anything.
 
         Their workers end with the run. A pool that goes on would start others, which wait for ever for
         a lock that a killed one held; one that is closed says so to code that uses it in a later run.
         """
+        _close_reused()
         pool, util = MODULES.get("multiprocessing.pool"), MODULES.get("multiprocessing.util")
         if pool is None or util is None:
             return
@@ -118,17 +140,17 @@ class Workers:
         return True
 
     def _others(self) -> list[int]:
-        """Return the processes of the chat other than this one and multiprocessing's keeper of shared memory."""
-        me, keeper = _getpid(), _keeper()
+        """Return the processes of the chat other than this one and the keepers of shared memory."""
+        me, keepers = _getpid(), _keepers()
         if self._alone:
             found = [int(name) for name in _listdir("/proc") if name.isdecimal()]
-            return [pid for pid in found if pid not in (1, me, keeper)]
+            return [pid for pid in found if pid not in (1, me, *keepers)]
         found, todo = [], [me]
         while todo:
             below = _children(todo.pop())
             found += below
             todo += below
-        return [pid for pid in found if pid != keeper]
+        return [pid for pid in found if pid not in keepers]
 
     def _reap(self) -> None:
         """Collect ended children once there are many: each counts as a process until its status is taken.
@@ -163,9 +185,17 @@ def _collect(pid: int) -> None:
         pass
 
 
-def _keeper() -> int | None:
-    tracker = MODULES.get("multiprocessing.resource_tracker")
-    return getattr(getattr(tracker, "_resource_tracker", None), "_pid", None)
+def _keepers() -> list[int]:
+    trackers = [getattr(MODULES.get(name), "_resource_tracker", None) for name in _KEEPERS]
+    return [tracker._pid for tracker in trackers if type(getattr(tracker, "_pid", None)) is int]
+
+
+def _close_reused() -> None:
+    """Let workers end that joblib keeps for its next call, which starts others: it takes killed ones for a failure."""
+    for name in _REUSED:
+        executor = getattr(MODULES.get(name), "_executor", None)
+        if executor is not None:
+            executor.shutdown(wait=True, kill_workers=bool(executor._pending_work_items))
 
 
 def _children(pid: int) -> list[int]:

@@ -43,7 +43,7 @@ var tool = llm.Tool{Name: "run_python", Description: "runs", Schema: map[string]
 // failures are what the conversations that begin with one must be understood as.
 var failures = map[string]llm.Kind{
 	"cut-before": llm.Unreachable, "cut-body": llm.Cut, "cut-connection": llm.Cut, "cut-finish": llm.Cut, "garbage": llm.Cut,
-	"failing": llm.Overloaded, "overloaded": llm.Overloaded, "overloaded-late": llm.Overloaded,
+	"detail": llm.Invalid, "failing": llm.Overloaded, "overloaded": llm.Overloaded, "overloaded-late": llm.Overloaded,
 	"invalid": llm.Invalid, "no-credit": llm.Unauthorized, "unauthorized": llm.Unauthorized, "no-model": llm.NoModel,
 	"no-tools": llm.NoTools, "rate-limited": llm.Limited, "too-long": llm.TooLong, "endless": llm.Oversized,
 	"huge": llm.Oversized, "huge-arguments": llm.Oversized,
@@ -138,8 +138,7 @@ func stream(t *testing.T, events ...string) string {
 	return server.URL
 }
 
-const begin = `{"type":"message_start","message":{"id":"m1","type":"message","role":"assistant","content":[],"model":"m","stop_reason":null,"stop_sequence":null,
-	"usage":{"input_tokens":10,"cache_creation_input_tokens":20,"cache_read_input_tokens":70,"output_tokens":1}}}`
+const begin = `{"type":"message_start","message":{"id":"m1","type":"message","role":"assistant","content":[],"model":"m","stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":10,"cache_creation_input_tokens":20,"cache_read_input_tokens":70,"output_tokens":1}}}`
 
 func end(reason string) []string {
 	return []string{
@@ -265,7 +264,9 @@ func TestMalformedArguments(t *testing.T) {
 
 func TestBrokenAnswers(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
-	text := func(s string) []string { return block(0, `{"type":"text","text":""}`, `{"type":"text_delta","text":"`+s+`"}`) }
+	text := func(s string) []string {
+		return block(0, `{"type":"text","text":""}`, `{"type":"text_delta","text":"`+s+`"}`)
+	}
 	var blocks []string
 	for i := range 300 {
 		blocks = append(blocks, block(i, `{"type":"text","text":""}`)...)

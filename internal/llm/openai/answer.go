@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	sdk "github.com/openai/openai-go/v3"
@@ -246,8 +247,8 @@ func (a *answer) addCall(index int64, t sdk.ChatCompletionChunkChoiceDeltaToolCa
 
 // callAt returns the call that a piece belongs to, nil for a new one.
 func (a *answer) callAt(index int64, id string) *call {
-	for i := len(a.calls) - 1; i >= 0; i-- {
-		if c := a.calls[i]; c.index == index && (id == "" || c.id == "" || c.id == id) {
+	for _, c := range slices.Backward(a.calls) {
+		if c.index == index && (id == "" || c.id == "" || c.id == id) {
 			return c
 		}
 	}

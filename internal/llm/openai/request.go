@@ -2,7 +2,6 @@ package openai
 
 import (
 	"encoding/base64"
-	"encoding/json"
 	"hash/fnv"
 	"strings"
 
@@ -93,7 +92,7 @@ func (c Config) assistant(m llm.Message) sdk.ChatCompletionMessageParamUnion {
 	for i, call := range m.Calls {
 		f := sdk.ChatCompletionMessageFunctionToolCallParam{
 			ID:       c.id(call.ID),
-			Function: sdk.ChatCompletionMessageFunctionToolCallFunctionParam{Name: call.Name, Arguments: arguments(call.Arguments)},
+			Function: sdk.ChatCompletionMessageFunctionToolCallFunctionParam{Name: call.Name, Arguments: string(wire.Object(call.Arguments))},
 		}
 		if extra := thought.ofCall(call.ID, i); extra != nil {
 			f.SetExtraFields(map[string]any{"extra_content": extra})
@@ -106,20 +105,6 @@ func (c Config) assistant(m llm.Message) sdk.ChatCompletionMessageParamUnion {
 	return sdk.ChatCompletionMessageParamUnion{OfAssistant: &p}
 }
 
-// arguments returns those of a call as they were, if they are an object: a server may read them, and refuses
-// the whole history otherwise.
-func arguments(text string) string {
-	object := wire.Object(text)
-	if _, malformed := object["malformed"]; !malformed && text != "" {
-		return text
-	}
-	out, err := json.Marshal(object)
-	if err != nil { // it cannot be: text in an object
-		return "{}"
-	}
-	return string(out)
-}
-
 // shortID is how long Mistral's ids of calls are, exactly.
 const shortID = 9
 
@@ -130,7 +115,7 @@ func (c Config) id(id string) string {
 	}
 	const letters = "0123456789abcdefghijklmnopqrstuvwxyz"
 	h := fnv.New64a()
-	h.Write([]byte(id)) //nolint:errcheck // documented to return none
+	h.Write([]byte(id)) // never an error
 	n := h.Sum64()
 	var b strings.Builder
 	for range shortID {

@@ -7,7 +7,8 @@
 // # Failure
 //
 // The last error of the model, with a word on when it may be asked again where there was no time for it; the
-// error of the context when that has ended.
+// error of the context when that has ended. The cause of each failure is logged here, as callers tell
+// people the message alone.
 package retry
 
 import (
@@ -71,14 +72,17 @@ func (m *Model) Complete(ctx context.Context, r llm.Request) (*llm.Response, err
 	for attempt := 1; ; attempt++ {
 		answer, err := m.once(ctx, r)
 		e, ok := errors.AsType[*llm.Error](err)
-		if !ok || ctx.Err() != nil || attempt >= m.attempts(e.Kind) {
+		if !ok || ctx.Err() != nil {
 			return answer, err
+		}
+		m.config.Log.Warn("a request to the model has failed", "model", m.Name(), "failure", e.Kind, "attempt", attempt, "cause", e.Err)
+		if attempt >= m.attempts(e.Kind) {
+			return nil, err
 		}
 		wait := max(e.RetryAfter, backoff(attempt))
 		if tooLate(ctx, wait) {
 			return nil, later(e, wait)
 		}
-		m.config.Log.Info("the model is asked again", "model", m.Name(), "failure", e.Kind, "attempt", attempt, "wait", wait.Round(time.Millisecond))
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():

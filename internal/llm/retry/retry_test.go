@@ -1,6 +1,7 @@
 package retry_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -117,6 +118,16 @@ func TestRetryAfter(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// The operator learns why, which the person is not told.
+func TestCausesAreLogged(t *testing.T) {
+	var log bytes.Buffer
+	f := &fake{failures: []llm.Error{{Kind: llm.Invalid, Message: "no", Err: errors.New("status 400: temperature is too high")}}}
+	_, err := retry.New(f, retry.Config{Log: slog.New(slog.NewTextHandler(&log, nil))}).Complete(t.Context(), llm.Request{})
+	if err == nil || err.Error() != "no" || !strings.Contains(log.String(), "temperature is too high") {
+		t.Errorf("error = %v, logged %s", err, log.String())
 	}
 }
 

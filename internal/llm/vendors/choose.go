@@ -32,15 +32,17 @@ type Settings struct {
 
 // A Choice is a model that can be asked. It has been checked, but nobody has been called.
 type Choice struct {
-	Vendor  string // "groq"; "" for a server by its URL
-	Model   string // name; "" for the first one that the server names
-	URL     string // that requests are put behind
-	Host    string // of URL, with its port
-	KeyFrom string // variable or file in which the key is, or would be
-	HasKey  bool
-	Tools   bool // calls tools well, as far as one can know
-	Local   bool // a server that the operator runs
-	Window  int  // tokens
+	Vendor string // "groq"; "" for a server by its URL
+	Model  string // name; "" for the first one that the server names
+	URL    string // that requests are put behind
+	Host   string // of URL, with its port
+	// AddressFrom is where the operator has named the address, "" for nowhere.
+	AddressFrom string
+	KeyFrom     string // variable or file in which the key is, or would be
+	HasKey      bool
+	Tools       bool // calls tools well, as far as one can know
+	Local       bool // a server that the operator runs
+	Window      int  // tokens
 	// Found says that nobody has chosen it: a server of the machine answered.
 	Found bool
 
@@ -120,6 +122,7 @@ func checkName(name string) error {
 // address returns where c is served.
 func (s Settings) address(c *Choice, v vendor) (*url.URL, error) {
 	if s.URL != "" {
+		c.AddressFrom = "--model-url, which most servers want with /v1 at its end"
 		u, err := parse("--model-url", s.URL)
 		if err == nil && strings.Trim(u.Path, "/") == "" {
 			u.Path = "/v1" // as all such servers have it
@@ -130,10 +133,11 @@ func (s Settings) address(c *Choice, v vendor) (*url.URL, error) {
 	if v.elsewhere != "" {
 		other = s.Variable(v.elsewhere)
 	}
-	switch {
-	case other == "":
+	if other == "" {
 		return parse("--model", v.url)
-	case v.name == ollama:
+	}
+	c.AddressFrom = v.elsewhere
+	if v.name == ollama {
 		return ollamaAddress(other)
 	}
 	// Another server than the vendor's takes what most take.

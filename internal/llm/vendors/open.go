@@ -27,7 +27,7 @@ type Options struct {
 
 // Open returns the model of c. It calls nobody.
 func (c *Choice) Open(o Options) llm.Model {
-	server := &wire.Server{Name: c.Vendor, Model: c.Model, Key: c.key, KeyFrom: c.KeyFrom, Local: c.Local}
+	server := &wire.Server{Name: c.Vendor, Model: c.Model, Key: c.key, KeyFrom: c.KeyFrom, AddressFrom: c.AddressFrom, Local: c.Local}
 	if server.Name == "" {
 		server.Name = "the model's server at " + c.Host
 	}

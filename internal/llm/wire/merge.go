@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"strings"
 )
 
 // Body returns the JSON of params with each of extra merged into it, the later over the earlier, as RFC 7396
@@ -51,17 +52,19 @@ func merge(doc, patch map[string]any) map[string]any {
 
 // Object returns the arguments of a call as servers want them in a history: a JSON object. What a model
 // wrote otherwise stands in it as text, so that the model sees its mistake.
-func Object(arguments string) map[string]any {
-	decoder := json.NewDecoder(bytes.NewReader([]byte(arguments)))
-	decoder.UseNumber()
-	var doc map[string]any
-	if err := decoder.Decode(&doc); err != nil || doc == nil || decoder.More() {
-		if arguments == "" {
-			return map[string]any{}
-		}
-		return map[string]any{"malformed": arguments}
+func Object(arguments string) json.RawMessage {
+	text := strings.TrimSpace(arguments)
+	switch {
+	case text == "":
+		return json.RawMessage("{}")
+	case text[0] == '{' && json.Valid([]byte(text)):
+		return json.RawMessage(text)
 	}
-	return doc
+	quoted, err := json.Marshal(map[string]string{"malformed": arguments})
+	if err != nil { // it cannot be: a text
+		return json.RawMessage("{}")
+	}
+	return quoted
 }
 
 // Estimate returns the tokens of text of that many bytes where a server does not count them.

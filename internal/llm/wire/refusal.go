@@ -66,27 +66,47 @@ func hasAny(words string, telltale []string) bool {
 // kindOf decides by the words before the status: servers differ less in what they say than in how they count.
 func kindOf(status int, words string) llm.Kind {
 	words = strings.ToLower(words)
+	if status == http.StatusTooManyRequests && !hasAny(words, noCredit) {
+		return llm.Limited // whatever else it says of sizes and models
+	}
+	if kind := kindOfWords(words); kind != "" {
+		return kind
+	}
+	return kindOfStatus(status)
+}
+
+// kindOfWords returns what words in lower case tell, "" when they tell nothing.
+func kindOfWords(words string) llm.Kind {
+	has := func(text string) bool { return strings.Contains(words, text) }
 	switch {
-	case status == http.StatusTooManyRequests && !hasAny(words, noCredit):
-		return llm.Limited
-	case hasAny(words, tooLong) || status == http.StatusRequestEntityTooLarge:
+	case hasAny(words, tooLong):
 		return llm.TooLong
-	case hasAny(words, noTools) || strings.Contains(words, "extra inputs are not permitted") && strings.Contains(words, "tools"):
+	case hasAny(words, noTools) || has("extra inputs are not permitted") && has("tools"):
 		return llm.NoTools
-	case hasAny(words, noModel) || strings.Contains(words, "model") && (strings.Contains(words, "does not exist") || strings.Contains(words, "not found")):
+	case hasAny(words, noModel) || has("model") && (has("does not exist") || has("not found")):
 		return llm.NoModel
-	case hasAny(words, badKey) || hasAny(words, noCredit) || unauthorized(status):
+	case hasAny(words, badKey) || hasAny(words, noCredit):
 		return llm.Unauthorized
-	case strings.Contains(words, "overloaded"):
+	case has("overloaded"):
 		return llm.Overloaded
 	case hasAny(words, busy):
 		return llm.Limited
-	case status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly:
-		return llm.Overloaded
-	case status < 500 || strings.Contains(words, "validation error"): // which some servers call an error of theirs
+	case has("validation error"): // which some servers call an error of theirs
 		return llm.Invalid
 	}
-	return llm.Overloaded
+	return ""
+}
+
+func kindOfStatus(status int) llm.Kind {
+	switch {
+	case status == http.StatusRequestEntityTooLarge:
+		return llm.TooLong
+	case unauthorized(status):
+		return llm.Unauthorized
+	case status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly, status >= 500:
+		return llm.Overloaded
+	}
+	return llm.Invalid
 }
 
 func unauthorized(status int) bool {
@@ -119,17 +139,25 @@ func (s *Server) say(kind llm.Kind, status int, words string) string {
 	case llm.Overloaded:
 		return s.Name + " is overloaded, or fails" + in
 	case llm.Invalid:
-		switch status {
-		case http.StatusNotFound, http.StatusMethodNotAllowed:
-			return fmt.Sprintf("%s has no chat completions at this address%s; most want /v1 at the end of --model-url", s.Name, in)
-		}
-		if status/100 == 3 {
-			return fmt.Sprintf("%s redirects elsewhere%s; name that address with --model-url", s.Name, in)
-		}
-		return fmt.Sprintf("%s does not accept the request%s; the server's log has the reason", s.Name, in)
+		return s.invalid(status, in)
 	case llm.Oversized, llm.Unreachable, llm.Cut:
 	}
 	return s.Name + " did not answer" + in
+}
+
+// invalid words the refusal of a request that the server does not understand.
+func (s *Server) invalid(status int, in string) string {
+	see := ""
+	if s.AddressFrom != "" {
+		see = ": see " + s.AddressFrom
+	}
+	switch {
+	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
+		return s.Name + " has nothing at the address that was asked" + in + see
+	case status/100 == 3:
+		return s.Name + " redirects elsewhere" + in + see
+	}
+	return s.Name + " does not accept the request" + in + "; the log has its words"
 }
 
 // maxCauseBytes bounds what the log gets of the words of a server.

@@ -20,7 +20,9 @@ type Server struct {
 	Model   string // that is asked for; "" while nobody knows
 	Key     string // that is sent, to keep it out of what the log gets; "" for none
 	KeyFrom string // where it comes from, or would: "GROQ_API_KEY"
-	Local   bool   // one that the operator runs, whose faults differ
+	// AddressFrom is where the operator has named its address: "--model-url", "OPENAI_BASE_URL"; "" for nowhere.
+	AddressFrom string
+	Local       bool // one that the operator runs, whose faults differ
 
 	// How long it may take to begin an answer, and to go on with it; 0 for the defaults.
 	FirstByte, Idle time.Duration
@@ -60,8 +62,8 @@ func (s *Server) Do(r *http.Request, next func(*http.Request) (*http.Response, e
 		resp.Body = b
 		return resp, nil
 	}
-	defer b.Close()
 	text, err := io.ReadAll(io.LimitReader(b, maxErrorBytes))
+	err = errors.Join(err, b.Close())
 	if err != nil && len(text) == 0 && r.Context().Err() != nil {
 		return nil, r.Context().Err() //nolint:wrapcheck // documented
 	}

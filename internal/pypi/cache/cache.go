@@ -1,5 +1,5 @@
-// Package cache keeps unpacked wheels by the digest of the wheel, byte-compiled, for
-// all environments of a data folder.
+// Package cache keeps unpacked wheels by the digest of the wheel, or of the source that it was
+// built of, byte-compiled, for all environments of a data folder.
 //
 // [Cache.Ensure] unpacks a wheel that is not there yet: beside its place, complete,
 // then renamed. Any number of processes and goroutines may use one folder; each
@@ -126,8 +126,18 @@ type MismatchError struct{ Pin wheel.Pin }
 // Error names the wheel.
 func (e *MismatchError) Error() string { return "the digest of " + e.Pin.File + " is another" }
 
-// Ensure returns the wheel that pin names; fetch is called if it is not there. The
-// caller closes what is returned.
+// Find returns the wheel that pin names if it is there, else fs.ErrNotExist. The caller closes
+// what is returned.
+func (k *Cache) Find(pin wheel.Pin) (*Held, error) {
+	if err := pin.Check(); err != nil {
+		return nil, err
+	}
+	return k.hold(pin.SHA256)
+}
+
+// Ensure returns the wheel that pin names; fetch is called if it is not there. Of a source
+// distribution that is the wheel which was built of it: fetch vouches for the digest of the
+// source, and that of the wheel is any. The caller closes what is returned.
 func (k *Cache) Ensure(ctx context.Context, pin wheel.Pin, fetch Fetch) (*Held, error) {
 	if err := pin.Check(); err != nil {
 		return nil, err
@@ -240,7 +250,7 @@ func (k *Cache) fill(ctx context.Context, dir string, pin wheel.Pin, fetch Fetch
 	if err != nil {
 		return n, err
 	}
-	if hex.EncodeToString(sum.Sum(nil)) != pin.SHA256 {
+	if !pin.IsSource() && hex.EncodeToString(sum.Sum(nil)) != pin.SHA256 {
 		return n, &MismatchError{Pin: pin}
 	}
 	content, err := wheel.Unpack(file, n, pin, wheel.Target{
@@ -259,9 +269,17 @@ func (k *Cache) fill(ctx context.Context, dir string, pin wheel.Pin, fetch Fetch
 		os.Remove(name))
 }
 
+// writeSize notes the size at once: others read it meanwhile.
 func writeSize(dir string, bytes int64) error {
-	return os.WriteFile(filepath.Join(dir, sizeName), []byte(strconv.FormatInt(bytes, 10)), 0o600)
+	name := filepath.Join(dir, sizeName)
+	if err := os.WriteFile(name+newSuffix, []byte(strconv.FormatInt(bytes, 10)), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(name+newSuffix, name)
 }
+
+// newSuffix ends the name of a file until it is whole.
+const newSuffix = ".new"
 
 // flush writes all that was made in dir to disk, so that a name stands for whole
 // files also after the machine has lost its power.

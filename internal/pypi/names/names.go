@@ -25,7 +25,7 @@ import (
 )
 
 //go:embed data/imports.txt
-var imports string // lines of an import name, a tab, and a distribution or "!" and a sentence, in order
+var imports string // lines of an import name, a tab, and a requirement or "!" and a sentence, in order
 
 //go:embed data/popular.txt
 var popular string // lines of a distribution, the most downloaded first
@@ -35,7 +35,10 @@ const maxImportBytes = 256
 
 // Distribution returns the distribution, in its normal form (PEP 503), that brings
 // what code imports. importName is as in the code and dotted as far as the code goes:
-// google.cloud.storage.Client and google.genai come with different ones.
+// google.cloud.storage.Client and google.genai come with different ones. Where the
+// distribution alone would not do, name is a requirement of it (PEP 508): psycopg[binary],
+// since psycopg alone looks for a library of the system; setuptools<82, since newer ones
+// have no pkg_resources.
 //
 // known is false for a name that nobody has vouched for: name is then a guess, the
 // first part of the import name, of use only after the index says that it exists, or

@@ -134,9 +134,13 @@ func (g *Gate) Resolved(pins []wheel.Pin) error {
 	return g.Environment(total)
 }
 
-// TooLarge is the refusal of one wheel for its size.
+// TooLarge is the refusal of one wheel, or source, for its size.
 func (g *Gate) TooLarge(p wheel.Pin) error {
-	return refuse("%s is refused: its wheel is larger than %s (--package-size)", p, Size(g.config.WheelBytes))
+	what := "wheel"
+	if p.IsSource() {
+		what = "source"
+	}
+	return refuse("%s is refused: its %s is larger than %s (--package-size)", p, what, Size(g.config.WheelBytes))
 }
 
 // Environment decides about the bytes of an environment.

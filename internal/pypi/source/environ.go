@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -36,8 +37,8 @@ var proxies = []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"}
 
 // Environ returns the variables that tell uv where packages come from. They hold
 // credentials: hand them to a process, never to a log. They are no arguments, since
-// those can be seen by everybody on the machine.
-func (s *Sources) Environ() []string {
+// those can be seen by everybody on the machine. The folders are sources as well.
+func (s *Sources) Environ(folders ...string) []string {
 	var env []string
 	add := func(name, value string) {
 		if value != "" {
@@ -50,7 +51,7 @@ func (s *Sources) Environ() []string {
 		extra[i] = u.String()
 	}
 	add("UV_INDEX", strings.Join(extra, " "))
-	add("UV_FIND_LINKS", strings.Join(s.findLinks, ","))
+	add("UV_FIND_LINKS", strings.Join(append(slices.Clone(s.findLinks), folders...), ","))
 	if s.bundle != "" {
 		add("SSL_CERT_FILE", s.bundle)
 	} else {

@@ -197,15 +197,6 @@ func (s *Sources) readBundle(c Config) error {
 	return nil
 }
 
-// Index returns the URL of the index that is asked last, without credentials; "" when
-// there is none.
-func (s *Sources) Index() string {
-	if s.index == nil {
-		return ""
-	}
-	return bare(s.index)
-}
-
 // Folders returns the local folders of wheels.
 func (s *Sources) Folders() []string {
 	return slices.DeleteFunc(slices.Clone(s.findLinks), func(l string) bool { return !filepath.IsAbs(l) })

@@ -55,9 +55,13 @@ func (c *complaint) explanation() (kind fault.Kind, message string, matched stri
 // explain turns what uv has printed into an error with one line for whoever asked.
 func (p *Program) explain(ctx context.Context, q Query, printed string, err error) error {
 	cause := fmt.Errorf("%w: %s", err, p.config.Sources.Redact(strings.TrimSpace(printed)))
-	kind, message, matched := newComplaint(q, printed, p.python()).explanation()
+	c := newComplaint(q, printed, p.python())
+	kind, message, matched := c.explanation()
 	if kind == fault.Invalid {
 		cause = errors.Join(ErrConflict, cause)
+		if names := c.withoutWheel(); len(names) > 0 {
+			cause = errors.Join(&NoWheelError{Names: names, SourceOnly: unusable.MatchString(matched)}, cause)
+		}
 		message += p.other(ctx, q, matched)
 	}
 	return fault.New(kind, cause, message)
@@ -94,10 +98,10 @@ var explanations = []explanation{
 		return fmt.Sprintf("%s was withdrawn by its authors (yanked); ask for another version, or for exactly that one", spaced(m[1]))
 	}},
 	{regexp.MustCompile("`" + nameExp + "` was filtered by `exclude-newer`"), fault.Invalid, tooNew},
-	{regexp.MustCompile(specExp + ` has no usable wheels|all versions of ` + nameExp + ` have no usable wheels`), fault.Invalid, func(_ *complaint, m []string) string {
-		return fmt.Sprintf("%s comes as source only, and only wheels are installed here", spaced(m[1]+m[2]))
+	{unusable, fault.Invalid, func(_ *complaint, m []string) string {
+		return fmt.Sprintf("%s comes as source only, and only wheels are installed here", spaced(m[1]))
 	}},
-	{regexp.MustCompile(specExp + ` (?:has|have) no wheels with a matching (?:Python|platform)`), fault.Invalid, noWheel},
+	{unfitting, fault.Invalid, noWheel},
 	{regexp.MustCompile(specExp + ` depends on Python`), fault.Invalid, func(c *complaint, m []string) string {
 		return fmt.Sprintf("%s does not support Python %s", spaced(m[1]), c.python)
 	}},
@@ -111,6 +115,26 @@ var explanations = []explanation{
 		return fmt.Sprintf("no version of the package fits %s: only %s is available", spaced(m[2]), spaced(m[1]))
 	}},
 	{regexp.MustCompile(`No solution found|unsatisfiable|incompatible`), fault.Invalid, conflict},
+}
+
+// What uv says of a package whose versions have no wheels at all, or none for this machine.
+var (
+	unusable  = regexp.MustCompile(specExp + ` (?:has|have) no usable wheels`)
+	unfitting = regexp.MustCompile(specExp + ` (?:has|have) no wheels with a matching (?:Python|platform)`)
+)
+
+// maxWithoutWheel bounds the packages that are named as such.
+const maxWithoutWheel = 20
+
+// withoutWheel returns the names of all packages of which uv says that.
+func (c *complaint) withoutWheel() []string {
+	var names []string
+	for _, m := range append(unusable.FindAllStringSubmatch(c.text, -1), unfitting.FindAllStringSubmatch(c.text, -1)...) {
+		if name := nameOf(m[1]); requirement.IsName(name) && !slices.Contains(names, name) && len(names) < maxWithoutWheel {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // say returns a fixed sentence.

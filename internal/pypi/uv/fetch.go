@@ -6,17 +6,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 
 	"runpython/internal/fault"
 	"runpython/internal/pypi/flock"
@@ -42,14 +39,10 @@ var pinnedWheels = map[string]pinned{
 
 // Bounds of fetching uv.
 const (
-	maxPage    = 32 << 20 // bytes of the index' list of its files
 	maxWheel   = 64 << 20
 	maxProgram = 256 << 20
 	maxFiles   = 1000
 )
-
-// simpleJSON is the media type of PEP 691.
-const simpleJSON = "application/vnd.pypi.simple.v1+json"
 
 // fetched returns the path of the pinned uv in the data folder, which it fetches if it is
 // not there. Of several processes one fetches and the others wait.
@@ -110,49 +103,16 @@ func fetchInto(ctx context.Context, c Config, want pinned, dir string) error {
 
 // locate returns where the wheel is: in a folder of wheels, or where the index says.
 func locate(ctx context.Context, c Config, want pinned) (string, error) {
-	for _, dir := range c.Sources.Folders() {
-		if name := filepath.Join(dir, want.file); isFile(name) {
-			return (&url.URL{Scheme: "file", Path: name}).String(), nil
-		}
+	list, err := c.Files.List(ctx, "uv")
+	if err != nil {
+		return "", err
 	}
-	index := c.Sources.Index()
-	if index == "" {
-		return "", errors.New("no index is set (--index-url)")
-	}
-	page := strings.TrimSuffix(index, "/") + "/uv/"
-	var text bytes.Buffer
-	if _, err := c.Files.Get(ctx, page, simpleJSON, &text, maxPage); err != nil {
-		return "", fmt.Errorf("list the files of uv: %w", err)
-	}
-	var list struct {
-		Files []struct {
-			Filename string
-			URL      string
+	for _, f := range list {
+		if f.File == want.file {
+			return f.URL, nil
 		}
-	}
-	if err := json.Unmarshal(text.Bytes(), &list); err != nil {
-		return "", fmt.Errorf("the index does not speak JSON (PEP 691): %w", err)
-	}
-	for _, f := range list.Files {
-		if f.Filename != want.file {
-			continue
-		}
-		base, err := url.Parse(page)
-		if err != nil {
-			return "", err
-		}
-		u, err := base.Parse(f.URL)
-		if err != nil {
-			return "", errors.New("the URL of a file of uv cannot be read")
-		}
-		return u.String(), nil
 	}
 	return "", fmt.Errorf("the index has no %s", want.file)
-}
-
-func isFile(name string) bool {
-	info, err := os.Stat(name)
-	return err == nil && info.Mode().IsRegular()
 }
 
 // extract takes the program out of the wheel. Its digest was right, so this looks for

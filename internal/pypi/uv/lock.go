@@ -74,8 +74,8 @@ func (r *reader) abandon() {
 	<-r.done
 }
 
-// pins returns the wheels of a lock.
-func pins(lock []byte) ([]wheel.Pin, error) {
+// pins returns the wheels of a lock, and of those that are of the offer what they stand for.
+func pins(lock []byte, offer Offer) ([]wheel.Pin, error) {
 	var file lockFile
 	if err := json.Unmarshal(lock, &file); err != nil {
 		return nil, fmt.Errorf("read the lock: %w", err)
@@ -85,19 +85,26 @@ func pins(lock []byte) ([]wheel.Pin, error) {
 	}
 	var all []wheel.Pin
 	for _, pkg := range file.Packages {
-		var wheels []wheel.Pin
+		var wheels, sources []wheel.Pin
 		for _, w := range pkg.Wheels {
 			u, err := url.Parse(w.URL)
 			if err != nil {
 				return nil, fmt.Errorf("lock: the URL of a wheel of %s cannot be read", pkg.Name)
 			}
 			u.User = nil
+			if p, ok := offered(offer, u); ok {
+				sources = append(sources, p)
+				continue
+			}
 			wheels = append(wheels, wheel.Pin{
 				Name: pkg.Name, Version: pkg.Version, File: wheelName(w.Name, u), URL: u.String(),
 				SHA256: strings.ToLower(w.Hashes["sha256"]), Bytes: w.Size,
 			})
 		}
 		pin, ok := wheel.Best(wheels)
+		if !ok && len(sources) > 0 {
+			pin, ok = sources[0], true
+		}
 		if !ok {
 			return nil, fault.New(fault.Invalid, nil, fmt.Sprintf("%s has no wheel that can be installed", pkg.Name))
 		}
@@ -108,6 +115,15 @@ func pins(lock []byte) ([]wheel.Pin, error) {
 	}
 	slices.SortFunc(all, wheel.Compare)
 	return all, nil
+}
+
+// offered returns what the wheel at u stands for, if it is of the offer. Its folder has a name
+// of its own; the path before it may be another one, by links.
+func offered(offer Offer, u *url.URL) (p wheel.Pin, ok bool) {
+	if offer == nil || u.Scheme != "file" || path.Base(path.Dir(u.Path)) != path.Base(offer.Folder()) {
+		return p, false
+	}
+	return offer.Pin(path.Base(u.Path))
 }
 
 // wheelName returns the name of a wheel: as the lock has it, or as its URL ends.

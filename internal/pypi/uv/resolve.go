@@ -30,6 +30,16 @@ type Query struct {
 	Constraints  []requirement.Requirement // versions of what happens to be needed
 	Before       time.Time                 // nothing that was uploaded later; zero: anything
 	NoDeps       bool
+
+	// Offer, if not nil, are source distributions that may be chosen as well.
+	Offer Offer `json:"-"`
+}
+
+// An Offer is a folder of wheels that stand for source distributions. uv reads their
+// metadata; to it they are wheels like others.
+type Offer interface {
+	Folder() string
+	Pin(file string) (wheel.Pin, bool) // what the wheel of that name stands for
 }
 
 // A Resolution is the wheels that a Query needs, ordered by name.
@@ -43,6 +53,16 @@ type Resolution struct {
 // not have had, as opposed to one of the index.
 var ErrConflict = errors.New("no set of versions fits")
 
+// A NoWheelError is in the chain of an error when uv names packages that have no wheel for
+// this interpreter: in some of their versions, and maybe not the only reason.
+type NoWheelError struct {
+	Names      []string
+	SourceOnly bool // that is what the message says
+}
+
+// Error names them.
+func (e *NoWheelError) Error() string { return "no wheel of " + strings.Join(e.Names, ", ") }
+
 // Resolve asks uv for the wheels of q. uv leaves out what has no upload time when
 // there is a Before; on an index without any that is everything. So the packages that it
 // names are exempt from then on, one round after the other, and no others.
@@ -53,7 +73,7 @@ func (p *Program) Resolve(ctx context.Context, q Query) (Resolution, error) {
 		lock, printed, err := p.compile(ctx, q, exempt)
 		if err == nil {
 			r.Warnings = warnings(printed)
-			r.Pins, err = pins(lock)
+			r.Pins, err = pins(lock, q.Offer)
 			return r, err
 		}
 		if ctx.Err() != nil {
@@ -91,7 +111,8 @@ func (p *Program) addTimeless(names []string) bool {
 	return true
 }
 
-// compile runs one resolution and returns the lock, in JSON, and what uv printed beside.
+// compile runs one resolution and returns the lock, in JSON, and what uv printed beside. uv
+// is told never to build anything: it would run the code of a package on the host.
 func (p *Program) compile(ctx context.Context, q Query, exempt []string) (lock []byte, printed string, err error) {
 	select {
 	case p.slots <- struct{}{}:
@@ -122,7 +143,16 @@ func (p *Program) compile(ctx context.Context, q Query, exempt []string) (lock [
 		args = append(args, "--constraints", name)
 	}
 	reader := p.startReader(ctx)
-	out, err := p.run(ctx, command{program: p.Path, args: args, env: p.environ(), input: strings.NewReader(lines(q.Requirements))})
+	var folders []string
+	if q.Offer != nil {
+		// uv separates folders by commas, which the name of the data folder may have.
+		folder, err := filepath.Rel(p.config.Data, q.Offer.Folder())
+		if err != nil {
+			return nil, "", err
+		}
+		folders = append(folders, folder)
+	}
+	out, err := p.run(ctx, command{program: p.Path, args: args, env: p.environ(folders...), input: strings.NewReader(lines(q.Requirements))})
 	if err != nil {
 		reader.abandon()
 		return nil, string(out.errors), err

@@ -221,9 +221,9 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// environ returns the variables of uv.
-func (p *Program) environ() []string {
-	return append(p.config.Sources.Environ(),
+// environ returns the variables of uv, for which the folders are sources of wheels too.
+func (p *Program) environ(folders ...string) []string {
+	return append(p.config.Sources.Environ(folders...),
 		"UV_CACHE_DIR="+filepath.Join(p.config.Data, "cache"), "UV_NO_CONFIG=1", "UV_KEYRING_PROVIDER=disabled",
 		"UV_PYTHON_DOWNLOADS=never", "UV_NO_PROGRESS=1", "UV_HTTP_RETRIES="+retries, "NO_COLOR=1")
 }

@@ -29,14 +29,15 @@ import (
 	"runpython/internal/pypi/requirement"
 )
 
-// A Pin is one wheel and nothing else: what a lock is made of.
+// A Pin is one wheel and nothing else, or the source distribution that one is built of:
+// what a lock is made of.
 type Pin struct {
 	Name    string `json:"name"`    // of the distribution, normalised
 	Version string `json:"version"` // as the index writes it
-	File    string `json:"file"`    // name of the wheel
+	File    string `json:"file"`    // name of the wheel, or of the source (IsSource)
 	URL     string `json:"url"`     // where it was; without credentials
 	SHA256  string `json:"sha256"`  // 64 hex digits
-	Bytes   int64  `json:"bytes"`   // size of the wheel; 0 when the index does not say
+	Bytes   int64  `json:"bytes"`   // size of the file; 0 when the index does not say
 }
 
 // String returns "pandas 3.0.1".
@@ -59,14 +60,7 @@ func (p Pin) Check() error {
 	case p.Bytes < 0:
 		return fmt.Errorf("%s has a size of %d", p, p.Bytes)
 	}
-	name, err := ParseName(p.File)
-	if err != nil {
-		return err
-	}
-	if name.Name != p.Name {
-		return fmt.Errorf("%s comes in a wheel of %s", p.Name, name.Name)
-	}
-	return nil
+	return p.checkFile()
 }
 
 var plainVersion = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+!_-]{0,127}$`)

@@ -44,6 +44,11 @@ def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
+def bare(requirement: str) -> str:
+    """Return the distribution of a requirement: without extras and versions."""
+    return re.split(r"[\[<>=!~]", requirement, maxsplit=1)[0]
+
+
 def most_downloaded(clone: Clone) -> list[str]:
     """Return the names of the most downloaded distributions, the first one first."""
     rows = csv.DictReader(io.StringIO(clone.read("top-pypi-packages.csv")))
@@ -113,7 +118,7 @@ class Choices:
         elif len(words) == 3 and words[1] == "=":
             if words[0] in self.chosen:
                 sys.exit(f"choices.txt: two lines for {words[0]}")
-            self.chosen[words[0]] = normal(words[2])
+            self.chosen[words[0]] = words[2]
         elif len(words) == 3 and words[1] in "._":
             self.namespaces.append((words[0], words[1], words[2]))
         else:
@@ -139,7 +144,7 @@ def table(choices: Choices, sources: list[Offers], ranks: dict[str, int]) -> dic
             if joint == "_":
                 entries.setdefault(f"{namespace}.{rest.replace('-', '')}", distribution)
     entries |= choices.chosen
-    unknown = [name for name, distribution in entries.items() if distribution not in ranks]
+    unknown = [name for name, requirement in entries.items() if bare(requirement) not in ranks]
     if unknown:
         sys.exit(f"choices.txt: not among the most downloaded: {unknown}")
     entries = {
