@@ -26,6 +26,7 @@ func parts() []part {
 		{"idle", "what idle chats cost", (*bench).idle},
 		{"throughput", "eight clients at once", (*bench).throughput},
 		{"packages", "packages in new chats, installed and preloaded; needs an index", (*bench).packages},
+		{"plain", "a turn in plain language, with a scripted model", (*bench).plain},
 		{"start", "the start of the server", (*bench).starts},
 		{"oneshot", "one call from the command line", (*bench).oneShot},
 	}
