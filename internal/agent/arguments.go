@@ -13,7 +13,8 @@ import (
 type order struct {
 	code     Code
 	leftOut  []string // packages that were asked for and are none, or are too many
-	unusable bool     // it cannot be told what is meant, or there is no code
+	unusable bool     // it cannot be told what is meant, or there is no code, or it is too long
+	tooLong  bool
 }
 
 // maxWrapping is how many objects or strings may be around the arguments of a call.
@@ -173,8 +174,11 @@ func orderOf(text string, packages []string, sure bool) order {
 
 // orderFrom makes an order of a reply that was read.
 func orderFrom(read message.Reply, packages []string) order {
-	if len(read.Candidates) == 0 || len(read.Candidates[0].Code) > MaxCodeBytes {
+	if len(read.Candidates) == 0 {
 		return order{unusable: true}
+	}
+	if len(read.Candidates[0].Code) > MaxCodeBytes {
+		return order{unusable: true, tooLong: true}
 	}
 	// A model means what it writes to be run, also what shows nothing.
 	readings := slices.Clone(read.Candidates)

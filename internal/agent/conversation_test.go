@@ -110,6 +110,9 @@ func TestSmallModelsAreAskedForWordsOnly(t *testing.T) {
 	for window, want := range map[int]string{4_096: "Answer the request in one short sentence.", 100_000: "send the next block of code instead."} {
 		m := &model{replies: []reply{fences("print(391)"), says("391")}}
 		answer(t, agent.Options{Protocol: agent.Fenced, Window: window}, m, agent.Task{Message: "Times 3?", Run: (&python{}).run})
+		if example := len(withoutExample(m.requests[1])) < len(m.requests[1].Messages); example != (window > 8_192) {
+			t.Errorf("with a window of %d the example is there: %v", window, example)
+		}
 		if got := last(m.requests[1]); !strings.HasSuffix(got, want) {
 			t.Errorf("with a window of %d the model is told %q, want %q in the end", window, got, want)
 		}
@@ -152,7 +155,7 @@ func TestFit(t *testing.T) {
 		{"all fits", 200_000, history[:4], []string{"Question 0?", "Question 3?", "FIRST", "LAST"}, []string{"left out"}},
 		{"old outputs shrink", 16_000, history, []string{"Question 0?", "Answer 0.", "Question 11?", "FIRST", "LAST", "bytes left out"}, []string{"earlier requests"}},
 		{"old turns go", 3_400, history, []string{"earlier requests of this chat are left out", "Question 11?", "The request.", "FIRST", "LAST"}, []string{"Question 0?"}},
-		{"what stays is bounded", 700, history, []string{"12 earlier requests", "The request.", "FIRST", "LAST"}, []string{"Question 11?"}},
+		{"what stays is bounded", 520, history, []string{"12 earlier requests", "The request.", "FIRST", "LAST"}, []string{"Question 11?"}},
 	}
 	for _, tt := range tests {
 		for _, p := range []agent.Protocol{agent.Tools, agent.Fenced} {

@@ -147,10 +147,14 @@ func (w *work) ask(ctx context.Context) error {
 func (w *work) request() (r llm.Request, bytes int) {
 	o, prompt := w.agent.options, w.agent.prompts[w.protocol]
 	r = llm.Request{System: prompt.system, Tools: w.protocol.tools(o.Facts), MaxTokens: w.replyTokens(), Extra: o.Extra}
-	fixed := len(prompt.system) + sizeOfTools(r.Tools) + sizeOf(prompt.example)
+	example := prompt.example
+	if w.ranWell() && o.isSmall() {
+		example = nil // a small model would put the result into words for the example's request
+	}
+	fixed := len(prompt.system) + sizeOfTools(r.Tools) + sizeOf(example)
 	window := (o.Window - min(o.Window/replyShare, replyTokens)) >> w.shrinks
 	said := w.conversation.fit(w.protocol, w.fitting, max(w.agent.gauge.bytes(window)-fixed, 0))
-	r.Messages = slices.Concat(prompt.example, said)
+	r.Messages = slices.Concat(example, said)
 	if w.ranWell() {
 		r.Extra = inWords(o.Extra)
 	}

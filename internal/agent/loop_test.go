@@ -29,6 +29,8 @@ func TestAnswer(t *testing.T) {
 		{"a call and words", agent.Tools, []reply{runs("print(17 * 23)"), says("17 × 23 is 391.")}, agent.Answered, "17 × 23 is 391.", 1, []bool{false}},
 		{"calls in a crowd", agent.Tools, []reply{crowd(agent.MaxCallsAtOnce + 2), says("391")},
 			agent.Answered, "391", agent.MaxCallsAtOnce, make([]bool, agent.MaxCallsAtOnce)},
+		{"a call that is too long", agent.Tools, []reply{runs("print(391)" + strings.Repeat(" ", agent.MaxCodeBytes) + "# end"), runs("print(391)"), says("391")}, agent.Answered, "391", 1, []bool{false}},
+		{"a block that is too long", agent.Fenced, []reply{fences("print(391)" + strings.Repeat(" ", agent.MaxCodeBytes) + "# end"), fences("print(391)"), says("391")}, agent.Answered, "391", 1, []bool{false}},
 		{"a call as a block of JSON", agent.Tools, []reply{says("```json\n{\"name\": \"run_python\", \"arguments\": {\"code\": \"print(391)\"}}\n```"), says("391")}, agent.Answered, "391", 1, []bool{false}},
 		{"words alone", agent.Tools, []reply{says("Hello.")}, agent.Answered, "Hello.", 0, nil},
 		{"an error that is mended", agent.Tools, []reply{runs("bad"), runs("print(391)"), says("391")}, agent.Answered, "391", 2, []bool{true, false}},

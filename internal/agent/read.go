@@ -31,6 +31,7 @@ type job struct {
 const (
 	saidNothing    = "Your reply was empty. Answer the request."
 	saidTooMuch    = "Your reply was cut off before its end, so it was not run. Send shorter code."
+	saidTooLong    = "The code is longer than can be run, so it was not. Send shorter code, in several steps."
 	saidNoCode     = `No code was found in the arguments. They are a JSON object such as {"code": "print(6 * 7)"}.`
 	saidOtherTool  = "There is no such tool. The only one is run_python, with the argument code."
 	saidOneTooMany = "This call was not carried out: too many at once. Make it again if it is still needed."
@@ -68,7 +69,9 @@ func read(r *llm.Response, p Protocol, called, ran bool) move {
 			text += " …"
 		}
 		return move{words: text}
-	case r.Stop == llm.Length && (reply.Open || reply.Bare), o.unusable:
+	case o.tooLong:
+		return move{entry: entry{said: kept(reply.Before)}, complaint: saidTooLong}
+	case r.Stop == llm.Length && (reply.Open || reply.Bare):
 		return move{entry: entry{said: kept(reply.Before)}, complaint: saidTooMuch}
 	}
 	m := move{entry: entry{said: kept(reply.Before), told: []told{{code: o.code.Source}}}, jobs: []job{{order: o}}, astray: p == Tools}
@@ -100,6 +103,8 @@ func readCalls(r *llm.Response, p Protocol) move {
 		}
 		switch {
 		case answer.note != "":
+		case o.tooLong:
+			answer = told{note: saidTooLong, failed: true}
 		case o.unusable && c.Name != toolName:
 			answer = told{note: saidOtherTool, failed: true}
 		case o.unusable:

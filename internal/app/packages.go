@@ -16,6 +16,7 @@ import (
 	"runpython/internal/fault"
 	"runpython/internal/kernel/guest"
 	"runpython/internal/pypi"
+	"runpython/internal/pypi/build"
 	"runpython/internal/sandbox"
 	"runpython/internal/sandbox/interpreter"
 )
@@ -161,14 +162,18 @@ func tryIndex(ctx context.Context, c config.Config, build Build) (detail string,
 	return detail, err
 }
 
-// openInstaller opens an installer for the doctor, which has no program. The caller calls end.
-func openInstaller(ctx context.Context, c config.Config, build Build) (in *pypi.Installer, end func() error, err error) {
+// openInstaller opens an installer for the doctor, which has no program and so no guests to build in: what would need
+// one ends with errNotBuilt. The caller calls end.
+func openInstaller(ctx context.Context, c config.Config, program Build) (in *pypi.Installer, end func() error, err error) {
 	python, err := interpreter.Open(ctx, filepath.Join(c.Data, "interpreter"), guest.Files())
 	if err != nil {
 		return nil, nil, err
 	}
-	settings := packagesConfig(c, python, build.Environ)
+	settings := packagesConfig(c, python, program.Environ)
 	settings.Log = slog.New(slog.DiscardHandler)
+	if c.SourceBuilds {
+		settings.Guests = func(context.Context, func(string) error) (build.Guest, error) { return nil, errNotBuilt }
+	}
 	if in, err = pypi.Open(ctx, settings); err != nil {
 		return nil, nil, errors.Join(badSetting(err), python.Close())
 	}

@@ -269,6 +269,14 @@ func TestCloseEndsAnInstall(t *testing.T) {
 	}
 }
 
+// needIndex skips a test whose call says that the package index cannot be reached.
+func needIndex(t *testing.T, r *chat.Reply) {
+	t.Helper()
+	if strings.Contains(r.Text, "cannot be reached") {
+		t.Skipf("the package index cannot be reached: %s", r.Text)
+	}
+}
+
 // The package that most people come for, from the real index.
 func TestRealIndex(t *testing.T) {
 	guesttest.Long(t)
@@ -277,9 +285,7 @@ func TestRealIndex(t *testing.T) {
 		c.Packages, c.UV, b.Environ = config.PackagesAuto, uv, os.Environ()
 	})
 	r := send(t, a, chat.Request{Message: "import pandas as pd\nint(pd.DataFrame({'a': [1, 2]}).a.sum())"})
-	if strings.Contains(r.Text, "cannot be reached") {
-		t.Skipf("the package index cannot be reached: %s", r.Text)
-	}
+	needIndex(t, r)
 	if r.IsError || r.Runs[0].Value != "3" || !strings.Contains(r.Text, "Installed pandas ") || !strings.Contains(r.Text, "numpy ") {
 		t.Fatalf("the first call:\n%s", r.Text)
 	}
@@ -345,9 +351,7 @@ func TestPopularPackages(t *testing.T) {
 		t.Run(p.module, func(t *testing.T) {
 			t.Parallel()
 			r := send(t, a, chat.Request{Message: "import " + p.module + "\n" + p.use})
-			if strings.Contains(r.Text, "cannot be reached") {
-				t.Skipf("the package index cannot be reached: %s", r.Text)
-			}
+			needIndex(t, r)
 			if r.IsError || r.Runs[0].Value != p.want || r.Runs[0].Stderr != "" && p.module != "pkg_resources" {
 				t.Errorf("value %q, want %q:\n%s", r.Runs[0].Value, p.want, r.Text)
 			}

@@ -69,9 +69,13 @@ func (p *preload) give(shared *pypi.Shared) {
 	p.host.Preload(sandbox.Preload{Dir: shared.Folder, Modules: shared.Modules})
 }
 
-// get returns the packages.
+// get returns the packages. Of an internal error the installer leaves the log to its caller.
 func (p *preload) get(ctx context.Context) (*pypi.Shared, error) {
-	return p.installer.Share(ctx, p.wanted) //nolint:wrapcheck // worded for people
+	shared, err := p.installer.Share(ctx, p.wanted)
+	if kind, _ := fault.Shown(err); err != nil && kind == fault.Internal {
+		p.log.Error("get what is preloaded", "error", err)
+	}
+	return shared, err //nolint:wrapcheck // worded for people
 }
 
 // bring gives the packages to new guests once they are there, unless ctx ends before. shared is nil if they must
@@ -137,6 +141,10 @@ func preloaded(ctx context.Context, c config.Config, build Build) (f Finding) {
 		f.Detail = detail
 		return f
 	}
+	if errors.Is(err, errNotBuilt) {
+		f.Detail += "; installed when the server starts, since some of it has no wheel and is built then"
+		return f
+	}
 	kind, shown := fault.Shown(err)
 	f.Level, f.Detail = Less, f.Detail+"; "+shown
 	f.Remedy = "the server starts without it and tries again each minute; see packages above"
@@ -146,7 +154,10 @@ func preloaded(ctx context.Context, c config.Config, build Build) (f Finding) {
 	return f
 }
 
-// tryPreload gets the packages as the program does, and names them.
+// errNotBuilt says that a package would have to be built, for which the doctor has no guests.
+var errNotBuilt = errors.New("the doctor builds nothing")
+
+// tryPreload gets the packages as the program does, as far as nothing has to be built, and names them.
 func tryPreload(ctx context.Context, c config.Config, build Build) (detail string, err error) {
 	installer, end, err := openInstaller(ctx, c, build)
 	if err != nil {

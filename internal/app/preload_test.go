@@ -4,6 +4,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -144,9 +145,39 @@ func TestPreloadWithoutAnIndex(t *testing.T) {
 	if r := send(t, a, chat.Request{Message: "1 + 1"}); r.IsError || r.Runs[0].Value != "2" {
 		t.Errorf("without the preload: %s", r.Text)
 	}
-	for _, f := range app.Doctor(t.Context(), c, b) {
-		if f.Name == "preload" && (f.Level != app.Less || !strings.Contains(f.Detail, "cannot be reached")) {
-			t.Errorf("the doctor says %+v", f)
+	if f := finding(t, c, b, "preload"); f.Level != app.Less || !strings.Contains(f.Detail, "cannot be reached") {
+		t.Errorf("the doctor says %+v", f)
+	}
+}
+
+// finding returns what the doctor finds of one thing.
+func finding(t *testing.T, c config.Config, b app.Build, name string) app.Finding {
+	t.Helper()
+	all := app.Doctor(t.Context(), c, b)
+	i := slices.IndexFunc(all, func(f app.Finding) bool { return f.Name == name })
+	if i < 0 {
+		t.Fatalf("the doctor says nothing of %s: %+v", name, all)
+	}
+	return all[i]
+}
+
+// The doctor builds nothing, and does not call wrong what the server will build.
+func TestDoctorOfAPreloadThatIsBuilt(t *testing.T) {
+	change := fromFolder(t, sources(t, indextest.BackendSource("reporter", "1.0", "")))
+	for _, test := range []struct {
+		builds bool
+		level  app.Level
+		want   string
+	}{
+		{true, app.Fine, "has no wheel and is built then"},
+		{false, app.Broken, "--source-builds"},
+	} {
+		c := config.Default(func(string) (string, bool) { return "", false })
+		b := build(t)
+		change(&c, &b)
+		c.Data, c.Pool, c.Preload, c.SourceBuilds = guesttest.Data(t), 0, []string{"reporter"}, test.builds
+		if f := finding(t, c, b, "preload"); f.Level != test.level || !strings.Contains(f.Detail, test.want) {
+			t.Errorf("builds %v: the doctor says %+v", test.builds, f)
 		}
 	}
 }
@@ -160,11 +191,10 @@ func TestPreloadFromTheRealIndex(t *testing.T) {
 		c.Preload, c.Pool = []string{"numpy", "pandas", "matplotlib"}, 1
 	})
 	awaitPool(t, a)
-	r := send(t, a, chat.Request{Message: "import sys\n[n in sys.modules for n in ('numpy', 'pandas', 'matplotlib.pyplot')]"})
-	if strings.Contains(r.Text, "False") {
-		t.Skipf("the package index cannot be reached: %s", r.Text)
-	}
+	needIndex(t, send(t, a, chat.Request{Message: "!pip install six\n1"}))
+	awaitPool(t, a)
 	scenario{"", []step{
+		{send: "import sys\n[n in sys.modules for n in ('numpy', 'pandas', 'matplotlib.pyplot')]", value: "[True, True, True]"},
 		{send: "import pandas as pd, matplotlib.pyplot as plt\npd.Series([1, 2]).plot(title='数据')\nint(pd.Series([1, 2]).sum())", value: "3", images: 1, never: []string{"nstalled"}},
 		{send: "import requests, numpy\nrequests.__name__", value: "'requests'", text: []string{"Installed requests "}, never: []string{"numpy", "pandas"}},
 	}}.play(t, a)

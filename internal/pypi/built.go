@@ -117,11 +117,23 @@ func (j *job) built(ctx context.Context, pin wheel.Pin) (*cache.Held, error) {
 	if err != nil && errors.Is(context.Cause(ctx), errTime) {
 		return nil, fault.New(fault.Unsupported, err, fmt.Sprintf("%s has no wheel, and building it from its source was stopped after %v s: that is the time limit of an install (--install-timeout)", pin, j.in.config.Time.Seconds()))
 	}
-	if _, ok := errors.AsType[*build.FailedError](err); ok && ctx.Err() == nil {
-		err = j.buildFailed(pin, err)
+	if isLasting(err) && ctx.Err() == nil {
+		err = j.in.refused(pin, err)
 		j.in.builds.remember(pin.SHA256, err)
 	}
 	return h, err
+}
+
+// isLasting reports whether another build of the same source would end like this as well. What has its words
+// already is about something else, such as what the build needs.
+func isLasting(err error) bool {
+	if _, worded := errors.AsType[*fault.Error](err); worded {
+		return false
+	}
+	_, failed := errors.AsType[*build.FailedError](err)
+	_, bad := errors.AsType[*wheel.BadError](err)
+	_, filesTooLarge := errors.AsType[*wheel.TooLargeError](err)
+	return failed || bad || filesTooLarge || errors.Is(err, build.ErrTooLarge)
 }
 
 // build fetches a source, builds it and puts the wheel into the cache.
@@ -225,13 +237,6 @@ func (j *job) installAll(ctx context.Context, needs []requirement.Requirement) e
 		j.in.late.forget(p.SHA256, j.request.Folder) // the folder is gone before any bytecode comes
 	}
 	return err
-}
-
-// buildFailed words the failure of a build. Its log goes to the operator's log, and with
-// BuildLog to whoever asked.
-func (j *job) buildFailed(pin wheel.Pin, err error) error {
-	f, _ := errors.AsType[*build.FailedError](err)
-	return fault.New(fault.Invalid, err, fmt.Sprintf("%s has no wheel and cannot be built from its source: %s", pin, f.Reason))
 }
 
 // BuildLog returns the end of what a build has printed whose failure is err, "" when there is

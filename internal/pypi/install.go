@@ -305,12 +305,15 @@ func (in *Installer) refused(pin wheel.Pin, err error) error {
 		return err
 	}
 	status, isStatus := errors.AsType[*source.StatusError](err)
+	failed, isFailed := errors.AsType[*build.FailedError](err)
 	_, isBad := errors.AsType[*wheel.BadError](err)
 	_, isMismatch := errors.AsType[*cache.MismatchError](err)
 	_, filesTooLarge := errors.AsType[*wheel.TooLargeError](err)
 	switch {
 	case isMismatch:
 		return fault.New(fault.Unsupported, err, fmt.Sprintf("%s is not installed: what came is not what the package index announced (its digest differs)", pin))
+	case isFailed: // its log goes to the operator's log, and with BuildLog to whoever asked
+		return fault.New(fault.Invalid, err, fmt.Sprintf("%s has no wheel and cannot be built from its source: %s", pin, failed.Reason))
 	case isBad && pin.IsSource():
 		return fault.New(fault.Invalid, err, fmt.Sprintf("%s is not installed: what its build made of its source is not as a wheel of it must be", pin))
 	case isBad:

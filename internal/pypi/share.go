@@ -20,9 +20,9 @@ import (
 
 // Names in the folder of shared environments.
 const (
-	sharedLock   = ".lock"    // locked by who is at work in the folder
+	sharedTurn   = ".lock"    // locked by who is at work in the folder
 	sharedDraft  = ".draft-"  // begins the names of what is made to be thrown away
-	lockSuffix   = ".lock"    // of the lock that answers a list of requirements
+	lockSuffix   = ".lock"    // ends the name of the Lock that answers a list of requirements
 	packagesName = "packages" // in a shared environment: its packages
 )
 
@@ -70,7 +70,7 @@ func (in *Installer) share(ctx context.Context, requirements []string) (*Shared,
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("folder of shared packages: %w", err)
 	}
-	turn, err := flock.Open(ctx, filepath.Join(dir, sharedLock))
+	turn, err := flock.Open(ctx, filepath.Join(dir, sharedTurn))
 	if err != nil {
 		return nil, fmt.Errorf("folder of shared packages: %w", err)
 	}

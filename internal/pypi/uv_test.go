@@ -95,17 +95,26 @@ func TestUVFromAnIndexInHTML(t *testing.T) {
 	}
 }
 
+// A folder that has the wheel is enough, whether there is an index or one that does not answer.
 func TestUVFromAFolder(t *testing.T) {
 	t.Setenv("PATH", "/nonexistent")
-	c := config(t, t.TempDir(), nil)
-	c.UV, c.NoIndex, c.FindLinks = "", true, []string{filepath.Dir(indextest.UVWheel(t))}
-	in, err := pypi.Open(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	if d, err := in.Describe(t.Context()); err != nil || !strings.Contains(d.UV, uv.PinnedVersion) {
-		t.Errorf("Describe: %+v, %v", d, err)
+	gone := indextest.New(t)
+	gone.Server.Close()
+	for name, change := range map[string]func(*pypi.Config){
+		"no index":      func(c *pypi.Config) { c.NoIndex = true },
+		"index is gone": func(c *pypi.Config) { c.IndexURL = gone.URL() },
+	} {
+		c := config(t, t.TempDir(), nil)
+		c.UV, c.FindLinks = "", []string{filepath.Dir(indextest.UVWheel(t))}
+		change(&c)
+		in, err := pypi.Open(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d, err := in.Describe(t.Context()); err != nil || !strings.Contains(d.UV, uv.PinnedVersion) {
+			t.Errorf("%s: Describe: %+v, %v", name, d, err)
+		}
+		in.Close()
 	}
 }
 

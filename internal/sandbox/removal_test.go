@@ -11,6 +11,9 @@ import (
 	"runpython/internal/guesttest"
 )
 
+// mostAdded is far more than can be added until a guest is gone.
+const mostAdded = 200_000
+
 // A guest goes while somebody is still adding packages to it, file by file.
 func TestCloseWhilePackagesCome(t *testing.T) {
 	guest, err := guesttest.NewSetup(t).Open(t).Take(t.Context())
@@ -21,7 +24,7 @@ func TestCloseWhilePackagesCome(t *testing.T) {
 	begun, ended := make(chan struct{}), make(chan error, 1)
 	go func() {
 		err := os.MkdirAll(folder, 0o755)
-		for n := 0; err == nil; n++ {
+		for n := 0; err == nil && n < mostAdded; n++ {
 			if n == 100 {
 				close(begun)
 			}

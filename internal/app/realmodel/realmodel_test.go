@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -188,7 +189,7 @@ func serve(t *testing.T, variable string, extra map[string]any, flags ...string)
 		"serve", "--data", guesttest.Data(t), "--listen", "127.0.0.1:0", "--pool", "1", "--packages", "off",
 		"--model", "local", "--model-url", url, "--model-protocol", "fenced", "--model-context", "4096", "--model-extra", string(fields),
 	}, flags...)...)
-	program.Cancel = func() error { return program.Process.Signal(os.Interrupt) }
+	program.Cancel = func() error { return program.Process.Signal(syscall.SIGTERM) }
 	said, err := program.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -209,7 +210,7 @@ func serve(t *testing.T, variable string, extra map[string]any, flags ...string)
 		close(ready)
 	}()
 	t.Cleanup(func() {
-		_ = program.Process.Signal(os.Interrupt) // it may have ended
+		_ = program.Process.Signal(syscall.SIGTERM) // it may have ended
 		<-drained
 		if err := program.Wait(); err != nil {
 			t.Errorf("the program ended: %v", err)

@@ -33,62 +33,59 @@ func wholeAnthropic(q *Request, r *Reply) object {
 	return out
 }
 
-// streamAnthropic sends an answer as a stream.
-func streamAnthropic(w *writer, q *Request, r *Reply) {
-	event := func(name string, fields object) {
-		fields["type"] = name
-		if r.has(Comments) {
-			w.event("ping", object{"type": "ping"})
-		}
-		w.event(name, fields)
+// An anthropicStream says an answer in events of the messages API.
+type anthropicStream struct {
+	*writer
+	q *Request
+	r *Reply
+}
+
+func (s anthropicStream) say(name string, fields object) {
+	fields["type"] = name
+	if s.r.has(Comments) {
+		s.event("ping", object{"type": "ping"})
 	}
-	event("message_start", object{"message": r.anthropicMessage(q, []object{}, 1)})
-	parts := r.parts()
-	if len(parts) == 0 && !r.amidAnthropic(w) {
-		return
-	}
-	for i, p := range parts {
-		last := i == len(parts)-1
-		first := true
-		event("content_block_start", object{"index": i, "content_block": r.block(p)})
-		if i == 0 {
-			w.event("ping", object{"type": "ping"})
-		}
-		for piece := range r.pieces(p, last) {
-			event("content_block_delta", object{"index": i, "delta": anthropicDelta(p.kind, piece)})
-			if last && first && !r.amidAnthropic(w) {
-				return
-			}
-			first = false
-		}
-		if p.kind == thinking {
-			event("content_block_delta", object{"index": i, "delta": object{"type": "signature_delta", "signature": Signature}})
-		}
-		event("content_block_stop", object{"index": i})
-	}
-	if r.Cut != CutFinish {
-		out := object{"delta": object{"stop_reason": r.anthropicReason(), "stop_sequence": nil}}
-		if !r.has(NoUsage) {
-			out["usage"] = object{"output_tokens": r.usage(q).Output}
-		}
-		event("message_delta", out)
-	}
-	if r.Cut == CutNone {
-		event("message_stop", object{})
+	s.event(name, fields)
+}
+
+func (s anthropicStream) begin() {
+	s.say("message_start", object{"message": s.r.anthropicMessage(s.q, []object{}, 1)})
+}
+
+func (s anthropicStream) open(i int, p part) {
+	s.say("content_block_start", object{"index": i, "content_block": s.r.block(p)})
+	if i == 0 {
+		s.event("ping", object{"type": "ping"})
 	}
 }
 
-// amidAnthropic does what is to happen in the middle of a stream, and reports whether it goes on.
-func (r *Reply) amidAnthropic(w *writer) bool {
-	w.amid(r)
-	if r.has(Garbage) {
-		w.send("event: content_block_delta\ndata: {\"type\": \"content_block_delta\", \"index\":\n\n")
+func (s anthropicStream) piece(i int, p part, text string) {
+	s.say("content_block_delta", object{"index": i, "delta": anthropicDelta(p.kind, text)})
+}
+
+func (s anthropicStream) shut(i int, p part) {
+	if p.kind == thinking {
+		s.say("content_block_delta", object{"index": i, "delta": object{"type": "signature_delta", "signature": Signature}})
 	}
-	if r.has(LateError) {
-		w.event("error", object{"type": "error", "error": object{"type": "overloaded_error", "message": "Overloaded"}})
-		return false
+	s.say("content_block_stop", object{"index": i})
+}
+
+func (s anthropicStream) finish() {
+	out := object{"delta": object{"stop_reason": s.r.anthropicReason(), "stop_sequence": nil}}
+	if !s.r.has(NoUsage) {
+		out["usage"] = object{"output_tokens": s.r.usage(s.q).Output}
 	}
-	return true
+	s.say("message_delta", out)
+}
+
+func (s anthropicStream) done() { s.say("message_stop", object{}) }
+
+func (s anthropicStream) garble() {
+	s.send("event: content_block_delta\ndata: {\"type\": \"content_block_delta\", \"index\":\n\n")
+}
+
+func (s anthropicStream) fail() {
+	s.event("error", object{"type": "error", "error": object{"type": "overloaded_error", "message": "Overloaded"}})
 }
 
 // block is a part as it begins.

@@ -158,12 +158,9 @@ func compare(t *testing.T, r llmtest.Reply, got *heard, p llmtest.Protocol) {
 	if r.Refusal != "" {
 		stop = llm.Refused
 	}
-	for _, reason := range reasons[p][stop] {
-		if reason == got.Stop {
-			return
-		}
+	if !slices.Contains(reasons[p][stop], got.Stop) {
+		t.Errorf("stop %q, want one of %q", got.Stop, reasons[p][stop])
 	}
-	t.Errorf("stop %q, want one of %q", got.Stop, reasons[p][stop])
 }
 
 func compact(text string) string {

@@ -38,65 +38,60 @@ func wholeOpenAI(q *Request, r *Reply) object {
 	return out
 }
 
-// streamOpenAI sends an answer as a stream.
-func streamOpenAI(w *writer, q *Request, r *Reply) {
-	usage := q.wantUsage && !r.has(NoUsage)
-	chunk := func(delta object, reason any) {
-		out := openAIBody("chat.completion.chunk", object{"index": 0, "delta": delta, "logprobs": nil, "finish_reason": reason})
-		if usage || r.has(Nulls) {
-			out["usage"] = nil
-		}
-		if r.has(Nulls) {
-			nulls(delta, "role", "content", "refusal", "function_call", "tool_calls")
-		}
-		if r.has(Comments) {
-			w.send(": PROCESSING\n\n")
-		}
-		w.event("", out)
+// An openAIStream says an answer in chunks of a chat completion.
+type openAIStream struct {
+	*writer
+	q *Request
+	r *Reply
+}
+
+func (s openAIStream) counted() bool { return s.q.wantUsage && !s.r.has(NoUsage) }
+
+func (s openAIStream) chunk(delta object, reason any) {
+	out := openAIBody("chat.completion.chunk", object{"index": 0, "delta": delta, "logprobs": nil, "finish_reason": reason})
+	if s.counted() || s.r.has(Nulls) {
+		out["usage"] = nil
 	}
-	chunk(object{"role": "assistant", "content": "", "refusal": nil}, nil)
-	parts := r.parts()
-	if len(parts) == 0 && !r.amidOpenAI(w) {
-		return
+	if s.r.has(Nulls) {
+		nulls(delta, "role", "content", "refusal", "function_call", "tool_calls")
 	}
-	for i, p := range parts {
-		last := i == len(parts)-1
-		first := true
-		if p.kind == call && !r.has(Repeated) {
-			chunk(r.delta(p, "", true), nil)
-		}
-		for piece := range r.pieces(p, last) {
-			chunk(r.delta(p, piece, r.has(Repeated)), nil)
-			if last && first && !r.amidOpenAI(w) {
-				return
-			}
-			first = false
-		}
+	if s.r.has(Comments) {
+		s.send(": PROCESSING\n\n")
 	}
-	if r.Cut != CutFinish {
-		chunk(object{}, r.openAIReason())
-		if usage {
-			out := openAIBody("chat.completion.chunk")
-			out["usage"] = r.openAIUsage(q)
-			w.event("", out)
-		}
-	}
-	if r.Cut == CutNone {
-		w.send("data: [DONE]\n\n")
+	s.event("", out)
+}
+
+func (s openAIStream) begin() {
+	s.chunk(object{"role": "assistant", "content": "", "refusal": nil}, nil)
+}
+
+func (s openAIStream) open(_ int, p part) {
+	if p.kind == call && !s.r.has(Repeated) {
+		s.chunk(s.r.delta(p, "", true), nil)
 	}
 }
 
-// amidOpenAI does what is to happen in the middle of a stream, and reports whether it goes on.
-func (r *Reply) amidOpenAI(w *writer) bool {
-	w.amid(r)
-	if r.has(Garbage) {
-		w.send("data: {\"id\": \"chatcmpl-1\", \"choices\": [\n\n")
+func (s openAIStream) piece(_ int, p part, text string) {
+	s.chunk(s.r.delta(p, text, s.r.has(Repeated)), nil)
+}
+
+func (s openAIStream) shut(int, part) {}
+
+func (s openAIStream) finish() {
+	s.chunk(object{}, s.r.openAIReason())
+	if s.counted() {
+		out := openAIBody("chat.completion.chunk")
+		out["usage"] = s.r.openAIUsage(s.q)
+		s.event("", out)
 	}
-	if r.has(LateError) {
-		w.event("", object{"error": object{"message": "The server had an error while processing your request", "type": "server_error", "param": nil, "code": nil}})
-		return false
-	}
-	return true
+}
+
+func (s openAIStream) done() { s.send("data: [DONE]\n\n") }
+
+func (s openAIStream) garble() { s.send("data: {\"id\": \"chatcmpl-1\", \"choices\": [\n\n") }
+
+func (s openAIStream) fail() {
+	s.event("", object{"error": object{"message": "The server had an error while processing your request", "type": "server_error", "param": nil, "code": nil}})
 }
 
 // delta is what a piece adds to the message; named is whether it says which call it is of.

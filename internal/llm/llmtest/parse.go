@@ -92,22 +92,27 @@ func (s *Script) add(file []string, text string) error {
 }
 
 func (r *Reply) add(file []string, text string) error {
+	if len(file) == 1 {
+		parts := map[string]*string{"thinking": &r.Thinking, "text": &r.Text, "refusal": &r.Refusal}
+		switch part := parts[file[0]]; {
+		case part != nil:
+			*part = text
+			return nil
+		case file[0] == "reply":
+			return fields(text, r.set)
+		}
+	}
+	if len(file) != 3 {
+		return fmt.Errorf("no such file in a reply")
+	}
 	var err error
-	switch {
-	case len(file) == 1 && file[0] == "thinking":
-		r.Thinking = text
-	case len(file) == 1 && file[0] == "text":
-		r.Text = text
-	case len(file) == 1 && file[0] == "refusal":
-		r.Refusal = text
-	case len(file) == 1 && file[0] == "reply":
-		return fields(text, r.set)
-	case len(file) == 3 && file[0] == "call":
+	switch file[0] {
+	case "call":
 		r.Calls = append(r.Calls, Call{Name: file[1], ID: file[2], Arguments: text})
-	case len(file) == 3 && file[0] == "error":
+	case "error":
 		r.Status, err = strconv.Atoi(file[1])
 		r.Type, r.Message = file[2], text
-	case len(file) == 3 && file[0] == "body":
+	case "body":
 		r.Status, err = strconv.Atoi(file[1])
 		r.ContentType, r.Message = file[2], text
 	default:

@@ -79,20 +79,26 @@ func (w Want) misfits(r *Request) []string {
 	if last := r.Last(); w.Result != "" && (last.Role != llm.Tooling || !strings.Contains(last.Text, w.Result)) {
 		bad("the last message is of %q: %.500q, want a result with %q", last.Role, last.Text, w.Result)
 	}
+	return append(all, w.wrongParts(r)...)
+}
+
+// wrongParts is misfits of texts.
+func (w Want) wrongParts(r *Request) []string {
+	var all []string
 	text := r.Text()
 	for _, part := range w.Has {
 		if !strings.Contains(text, part) {
-			bad("no %q", part)
+			all = append(all, fmt.Sprintf("no %q", part))
 		}
 	}
 	for _, part := range w.Lacks {
 		if strings.Contains(text, part) {
-			bad("there is %q", part)
+			all = append(all, fmt.Sprintf("there is %q", part))
 		}
 	}
 	for _, part := range w.Body {
 		if !strings.Contains(string(r.Body), part) {
-			bad("no %q in the body", part)
+			all = append(all, fmt.Sprintf("no %q in the body", part))
 		}
 	}
 	return all

@@ -2,6 +2,7 @@ package llmtest
 
 import (
 	"net/http"
+	"slices"
 	"sync"
 
 	"runpython/internal/llm"
@@ -114,14 +115,7 @@ func Fail(status int, kind, message string) Reply {
 	return Reply{Status: status, Type: kind, Message: message}
 }
 
-func (r *Reply) has(q Quirk) bool {
-	for _, quirk := range r.Quirks {
-		if quirk == q {
-			return true
-		}
-	}
-	return false
-}
+func (r *Reply) has(q Quirk) bool { return slices.Contains(r.Quirks, q) }
 
 // stop is why the answer ends.
 func (r *Reply) stop() llm.Stop {

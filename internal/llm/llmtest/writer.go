@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"maps"
 	"net/http"
 	"strings"
 )
@@ -29,9 +30,7 @@ type writer struct {
 // answer sends a reply of any kind.
 func (w *writer) answer(q *Request, r Reply) {
 	w.wait(r.Before)
-	for name, values := range r.Header {
-		w.web.Header()[name] = values
-	}
+	maps.Copy(w.web.Header(), r.Header)
 	switch {
 	case r.Cut == CutHeader:
 		panic(http.ErrAbortHandler)
@@ -44,9 +43,9 @@ func (w *writer) answer(q *Request, r Reply) {
 		writeError(w.web, q.Protocol, r)
 		return
 	}
-	kind, whole, stream := "application/json", wholeOpenAI, streamOpenAI
+	kind, whole, stream := "application/json", wholeOpenAI, dialect(openAIStream{w, q, &r})
 	if q.Protocol == Anthropic {
-		whole, stream = wholeAnthropic, streamAnthropic
+		whole, stream = wholeAnthropic, anthropicStream{w, q, &r}
 	}
 	if q.Stream {
 		kind = "text/event-stream; charset=utf-8"
@@ -56,7 +55,7 @@ func (w *writer) answer(q *Request, r Reply) {
 	switch {
 	case r.Cut == CutBody:
 	case q.Stream:
-		stream(w, q, &r)
+		w.stream(&r, stream)
 	case r.Fill == Endless:
 		w.send(`{"content":[{"type":"text","text":"`)
 		for {
@@ -107,12 +106,60 @@ func (w *writer) wait(g *Gate) {
 	}
 }
 
-// amid waits or breaks off where a stream is in its middle.
-func (w *writer) amid(r *Reply) {
+// A dialect is how a protocol says an answer as a stream.
+type dialect interface {
+	begin()
+	open(i int, p part) // part i begins
+	piece(i int, p part, text string)
+	shut(i int, p part)
+	finish() // with a reason
+	done()   // the last event
+	garble() // an event that is not JSON
+	fail()   // an error as an event
+}
+
+// stream says a reply as a stream.
+func (w *writer) stream(r *Reply, d dialect) {
+	d.begin()
+	parts := r.parts()
+	if len(parts) == 0 && !w.amid(r, d) {
+		return
+	}
+	for i, p := range parts {
+		d.open(i, p)
+		last := i == len(parts)-1
+		first := true
+		for text := range r.pieces(p, last) {
+			d.piece(i, p, text)
+			if last && first && !w.amid(r, d) {
+				return
+			}
+			first = false
+		}
+		d.shut(i, p)
+	}
+	if r.Cut != CutFinish {
+		d.finish()
+	}
+	if r.Cut == CutNone {
+		d.done()
+	}
+}
+
+// amid does what is to happen in the middle of a stream, and reports whether it goes on.
+func (w *writer) amid(r *Reply, d dialect) bool {
 	w.wait(r.Amid)
 	if r.Cut == CutConnection {
 		panic(http.ErrAbortHandler)
 	}
+	if r.has(Garbage) {
+		d.garble()
+	}
+	if r.has(LateError) {
+		d.fail()
+		return false
+	}
+	return true
 }
 
 // A kind of part.

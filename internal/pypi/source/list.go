@@ -20,8 +20,9 @@ import (
 
 // Bounds of the list of a project's files.
 const (
-	maxPage   = 32 << 20 // bytes of one page
-	maxListed = 50_000   // files
+	maxPage       = 32 << 20 // bytes of one page
+	maxListed     = 50_000   // files
+	maxAttributes = 20       // of a link
 )
 
 // pageTypes are the media types of lists of files: PEP 691, then PEP 503.
@@ -119,24 +120,56 @@ func absolute(base *url.URL, address string) (u *url.URL, ok bool) {
 	return u, true
 }
 
+// fileJSON is a file of a page of PEP 691.
+type fileJSON struct {
+	Filename string
+	URL      string
+	Hashes   struct {
+		SHA256 string `json:"sha256"`
+	}
+	Size           int64
+	RequiresPython string `json:"requires-python"`
+	Yanked         json.RawMessage
+	UploadTime     string `json:"upload-time"`
+}
+
+// isYanked reports whether the file was withdrawn: true, or the reason.
+func (f fileJSON) isYanked() bool {
+	switch string(f.Yanked) {
+	case "", "null", "false":
+		return false
+	}
+	return true
+}
+
+// filesJSON is the list of such a page.
+type filesJSON []fileJSON
+
+// UnmarshalJSON reads the first maxListed files, so that a page of many empty ones does not become
+// many times as large in memory.
+func (l *filesJSON) UnmarshalJSON(text []byte) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	if begin, err := d.Token(); err != nil || begin != json.Delim('[') {
+		return errors.Join(err, errors.New("its files are no list"))
+	}
+	for len(*l) < maxListed && d.More() {
+		var f fileJSON
+		if err := d.Decode(&f); err != nil {
+			return err
+		}
+		*l = append(*l, f)
+	}
+	return nil
+}
+
 // listJSON reads a page of PEP 691.
 func listJSON(base *url.URL, page []byte) ([]Listed, error) {
-	var list struct {
-		Files []struct {
-			Filename       string
-			URL            string
-			Hashes         map[string]string
-			Size           int64
-			RequiresPython string `json:"requires-python"`
-			Yanked         any
-			UploadTime     string `json:"upload-time"`
-		}
-	}
+	var list struct{ Files filesJSON }
 	if err := json.Unmarshal(page, &list); err != nil {
 		return nil, fmt.Errorf("the index does not speak JSON (PEP 691): %w", err)
 	}
 	var all []Listed
-	for _, f := range list.Files[:min(len(list.Files), maxListed)] {
+	for _, f := range list.Files {
 		u, ok := absolute(base, f.URL)
 		if !ok {
 			continue
@@ -147,8 +180,8 @@ func listJSON(base *url.URL, page []byte) ([]Listed, error) {
 			uploaded = time.Time{} // as good as none
 		}
 		all = append(all, Listed{
-			File: f.Filename, URL: u.String(), SHA256: strings.ToLower(f.Hashes["sha256"]), Bytes: max(0, f.Size),
-			RequiresPython: f.RequiresPython, Yanked: f.Yanked != nil && f.Yanked != false, Uploaded: uploaded,
+			File: f.Filename, URL: u.String(), SHA256: strings.ToLower(f.Hashes.SHA256), Bytes: max(0, f.Size),
+			RequiresPython: f.RequiresPython, Yanked: f.isYanked(), Uploaded: uploaded,
 		})
 	}
 	return all, nil
@@ -167,7 +200,7 @@ func listHTML(base *url.URL, page string) []Listed {
 	var all []Listed
 	for _, a := range anchor.FindAllStringSubmatch(page, maxListed) {
 		attributes := map[string]string{}
-		for _, m := range attribute.FindAllStringSubmatch(a[1], -1) {
+		for _, m := range attribute.FindAllStringSubmatch(a[1], maxAttributes) {
 			attributes[strings.ToLower(m[1])] = html.UnescapeString(m[2] + m[3] + m[4])
 		}
 		u, ok := absolute(base, attributes["href"])

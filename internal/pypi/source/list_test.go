@@ -25,10 +25,12 @@ var pages = map[string]struct {
 	"JSON": {
 		`{"files": [{"filename": "a-1.tar.gz", "url": "../../f/a-1.tar.gz#x", "hashes": {"sha256": "ABC"}, "size": 7, "requires-python": ">=3", "upload-time": "2020-01-02T03:04:05.6Z", "yanked": false},
 		 {"filename": "a-2.tar.gz", "url": "https://user:secret@files.example/a-2.tar.gz", "yanked": "why", "size": -1, "upload-time": "yesterday"},
+		 {"filename": "a-5.tar.gz", "url": "/a-5.tar.gz", "hashes": {"md5": "x"}, "yanked": true}, {"filename": "a-6.tar.gz", "url": "/a-6.tar.gz", "hashes": null, "yanked": null},
 		 {"filename": "a-3.tar.gz", "url": "file:///etc/passwd"}, {"filename": "a-4.tar.gz", "url": "http://a b/"}]}`,
 		[]source.Listed{
 			{File: "a-1.tar.gz", URL: "BASE/f/a-1.tar.gz", SHA256: "abc", Bytes: 7, RequiresPython: ">=3", Uploaded: time.Date(2020, 1, 2, 3, 4, 5, 600_000_000, time.UTC)},
 			{File: "a-2.tar.gz", URL: "https://files.example/a-2.tar.gz", Yanked: true},
+			{File: "a-5.tar.gz", URL: "BASE/a-5.tar.gz", Yanked: true}, {File: "a-6.tar.gz", URL: "BASE/a-6.tar.gz"},
 		},
 	},
 	"HTML": {
@@ -108,6 +110,29 @@ func TestListOfSeveral(t *testing.T) {
 	defer refused.Close()
 	if list, err := refused.List(t.Context(), "a"); err == nil {
 		t.Errorf("beyond an index that refuses: %v", list)
+	}
+}
+
+// Of a list that is too long the first files count, and what is no list is an error.
+func TestListIsBounded(t *testing.T) {
+	s := read(t, source.Config{IndexURL: "https://example.org/simple"})
+	many := func(entry string) string { return strings.Repeat(entry, 60_000) }
+	for name, test := range map[string]struct {
+		page string
+		want int
+	}{
+		"JSON":       {`{"files": [` + many(`{"filename": "a", "url": "a"},`) + `{}]}`, 50_000},
+		"HTML":       {many(`<a href=a>`), 50_000},
+		"attributes": {`<a ` + many(`x `) + `href=a><a href=b>`, 1},
+	} {
+		if list, err := source.ListPage(s, []byte(test.page)); err != nil || len(list) != test.want {
+			t.Errorf("%s: %d files, %v; want %d", name, len(list), err, test.want)
+		}
+	}
+	for _, page := range []string{`{"files": {}}`, `{"files": "a"}`, `{"files": [1]}`, `{"files": [{}`} {
+		if list, err := source.ListPage(s, []byte(page)); err == nil {
+			t.Errorf("%s: %v", page, list)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -101,8 +102,14 @@ func fetchInto(ctx context.Context, c Config, want pinned, dir string) error {
 	return extract(archive.Bytes(), dir)
 }
 
-// locate returns where the wheel is: in a folder of wheels, or where the index says.
+// locate returns where the wheel is: in a folder of wheels, for which no index is asked, or where the index says.
 func locate(ctx context.Context, c Config, want pinned) (string, error) {
+	for _, dir := range c.Sources.Folders() {
+		name := filepath.Join(dir, want.file)
+		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+			return (&url.URL{Scheme: "file", Path: name}).String(), nil
+		}
+	}
 	list, err := c.Files.List(ctx, "uv")
 	if err != nil {
 		return "", err
