@@ -21,16 +21,10 @@ func (b *bench) firstFilled(ctx context.Context) (_ *series, err error) {
 	first := newSeries(nil, 1)
 	var open closers
 	defer open.close(&err)
-	s, err := b.serve(ctx, poolSize)
+	s, c, err := b.serveOne(ctx, &open, poolSize)
 	if err != nil {
 		return first, err
 	}
-	open.add(s.stop)
-	c, err := connect(ctx, target{url: s.url, revision: withSessions})
-	if err != nil {
-		return first, err
-	}
-	open.add(c.close)
 	first.do = each(func(ctx context.Context) (time.Duration, error) {
 		if err := s.awaitPool(ctx, poolSize); err != nil {
 			return 0, err
@@ -72,16 +66,10 @@ func (b *bench) firstAlone(ctx context.Context, per int, fromImage bool, others 
 	first := newSeries(nil, per)
 	var open closers
 	defer open.close(&err)
-	s, err := b.serve(ctx, 0)
+	s, c, err := b.serveOne(ctx, &open, 0)
 	if err != nil {
 		return first, err
 	}
-	open.add(s.stop)
-	c, err := connect(ctx, target{url: s.url, revision: withSessions})
-	if err != nil {
-		return first, err
-	}
-	open.add(c.close)
 	first.do = each(func(ctx context.Context) (time.Duration, error) {
 		_, spent, err := c.say(ctx, "")
 		return spent, err
@@ -105,16 +93,10 @@ const (
 func (b *bench) idle(ctx context.Context) (_ []row, err error) {
 	var open closers
 	defer open.close(&err)
-	s, err := b.serve(ctx, poolSize)
+	s, c, err := b.serveOne(ctx, &open, poolSize)
 	if err != nil {
 		return nil, err
 	}
-	open.add(s.stop)
-	c, err := connect(ctx, target{url: s.url, revision: withSessions})
-	if err != nil {
-		return nil, err
-	}
-	open.add(c.close)
 	for range idleChats {
 		id, _, err := c.say(ctx, "")
 		if err == nil {

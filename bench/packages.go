@@ -35,16 +35,10 @@ func (b *bench) packages(ctx context.Context) ([]row, error) {
 func (b *bench) installedPackages(ctx context.Context) (_ []row, err error) {
 	var open closers
 	defer open.close(&err)
-	s, err := b.serve(ctx, poolSize)
+	s, c, err := b.serveOne(ctx, &open, poolSize)
 	if err != nil {
 		return nil, err
 	}
-	open.add(s.stop)
-	c, err := connect(ctx, target{url: s.url, revision: withSessions})
-	if err != nil {
-		return nil, err
-	}
-	open.add(c.close)
 	if _, _, err = c.send(ctx, "", "!pip install pandas matplotlib\n1+1"); err == nil { // with what will be preloaded
 		err = b.awaitBytecode(ctx)
 	}
@@ -74,16 +68,10 @@ func (b *bench) installedPackages(ctx context.Context) (_ []row, err error) {
 func (b *bench) preloadedPackages(ctx context.Context) (_ []row, err error) {
 	var open closers
 	defer open.close(&err)
-	s, err := b.serve(ctx, poolSize, "--preload", preloadedPackages)
+	s, c, err := b.serveOne(ctx, &open, poolSize, "--preload", preloadedPackages)
 	if err != nil {
 		return nil, err
 	}
-	open.add(s.stop)
-	c, err := connect(ctx, target{url: s.url, revision: withSessions})
-	if err != nil {
-		return nil, err
-	}
-	open.add(c.close)
 	imported := newSeries(s.newChats(c, importPandas, nil), 2)
 	plot := newSeries(s.newChats(c, "import matplotlib.pyplot as plt\nplt.plot([1, 2])\n1+1", nil), 1)
 	rounds(ctx, b.times(10), imported, plot)

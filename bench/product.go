@@ -53,6 +53,21 @@ func (b *bench) serve(ctx context.Context, pool int, flags ...string) (*server, 
 	return s, nil
 }
 
+// serveOne starts the product as serve does and connects a client to it; open gets the ends of both.
+func (b *bench) serveOne(ctx context.Context, open *closers, pool int, flags ...string) (*server, *client, error) {
+	s, err := b.serve(ctx, pool, flags...)
+	if err != nil {
+		return nil, nil, err
+	}
+	open.add(s.stop)
+	c, err := connect(ctx, target{url: s.url, revision: withSessions})
+	if err != nil {
+		return nil, nil, err
+	}
+	open.add(c.close)
+	return s, c, nil
+}
+
 const (
 	pooled    = "runpython_guests_pooled"
 	restored  = "runpython_guests_restored"

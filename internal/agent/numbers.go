@@ -2,11 +2,12 @@ package agent
 
 import (
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"runpython/internal/pattern"
 )
 
 // A written is a number as it stands in a text.
@@ -34,16 +35,16 @@ const floatDigits = 15
 var (
 	// numeral matches digits with what may stand between groups of them, and an exponent. The number of groups is
 	// bounded since not all of a match may be taken.
-	numeral = regexp.MustCompile(`[0-9]+(?:[.,'’_\x{a0}\x{202f}\x{2009} ][0-9]+){0,40}(?:[eE][+-]?[0-9]{1,3}\b)?`)
+	numeral = pattern.New(`[0-9]+(?:[.,'’_\x{a0}\x{202f}\x{2009} ][0-9]+){0,40}(?:[eE][+-]?[0-9]{1,3}\b)?`)
 	// tenToThe matches the rest of a number such as 1.2 × 10^6.
-	tenToThe = regexp.MustCompile(`^ ?[×x·*] ?10(?:\^|\*\*)\{?([+-]?[0-9]{1,3})\}?`)
+	tenToThe = pattern.New(`^ ?[×x·*] ?10(?:\^|\*\*)\{?([+-]?[0-9]{1,3})\}?`)
 	// scaled matches a word that multiplies, percent one that divides.
-	scaled  = regexp.MustCompile(`^[ \x{a0}\x{202f}-]?(thousand|million|billion|trillion|Mio|Mrd|mn|bn|[kKM])\b`)
-	percent = regexp.MustCompile(`^[ \x{a0}\x{202f}]?(%|percent|per cent|pct|Prozent|pour ?cent|por ciento)`)
-	ordinal = regexp.MustCompile(`^(st|nd|rd|th|º|ª)\b`)
+	scaled  = pattern.New(`^[ \x{a0}\x{202f}-]?(thousand|million|billion|trillion|Mio|Mrd|mn|bn|[kKM])\b`)
+	percent = pattern.New(`^[ \x{a0}\x{202f}]?(%|percent|per cent|pct|Prozent|pour ?cent|por ciento)`)
+	ordinal = pattern.New(`^(st|nd|rd|th|º|ª)\b`)
 	// listItem matches what stands before a number that counts the items of a list, and afterItem what follows.
-	listItem  = regexp.MustCompile(`(^|\n)[ \t>*#-]*$`)
-	afterItem = regexp.MustCompile(`^[.)](\s|\*|$)`)
+	listItem  = pattern.New(`(^|\n)[ \t>*#-]*$`)
+	afterItem = pattern.New(`^[.)](\s|\*|$)`)
 )
 
 // scales are what words multiply by.
@@ -63,7 +64,7 @@ func scaleOf(word string) float64 {
 func numbersIn(text string, visit func(written) bool) {
 	text = plainDigits(text)
 	for at := 0; at < len(text); {
-		span := numeral.FindStringIndex(text[at:])
+		span := numeral().FindStringIndex(text[at:])
 		if span == nil {
 			return
 		}
@@ -135,20 +136,20 @@ func writtenAt(text string, begin, end int) written {
 	if r, _ := utf8.DecodeRuneInString(strings.TrimLeft(rest, " -\u00a0\u202f")); !unicode.IsLetter(r) && !strings.ContainsRune("%×·*ºª", r) {
 		return w
 	}
-	if m := tenToThe.FindStringSubmatch(rest); m != nil {
+	if m := tenToThe().FindStringSubmatch(rest); m != nil {
 		exponent, _ := strconv.Atoi(m[1]) // the expression lets nothing else pass
 		w.text += m[0]
 		w.readings = multiplied(w.readings, math.Pow10(exponent))
 		return w
 	}
-	switch m := scaled.FindStringSubmatch(rest); {
+	switch m := scaled().FindStringSubmatch(rest); {
 	case m != nil:
 		w.text += m[0]
 		w.readings = append(w.readings, multiplied(w.readings, scaleOf(m[1]))...)
-	case percent.MatchString(rest):
-		w.text += percent.FindString(rest)
+	case percent().MatchString(rest):
+		w.text += percent().FindString(rest)
 		w.readings = append(w.readings, multiplied(w.readings, 0.01)...)
-	case ordinal.MatchString(rest):
+	case ordinal().MatchString(rest):
 		w.label = true
 	}
 	return w
@@ -156,11 +157,11 @@ func writtenAt(text string, begin, end int) written {
 
 // countsItem reports whether a number between these texts counts the items of a list.
 func countsItem(before, after string) bool {
-	if after != "" && after[0] != '.' && after[0] != ')' || !afterItem.MatchString(after) {
+	if after != "" && after[0] != '.' && after[0] != ')' || !afterItem().MatchString(after) {
 		return false
 	}
 	// Of a line that began earlier than before there is no line feed in it.
-	return listItem.MatchString(before) && (len(before) < aroundBytes || strings.Contains(before, "\n"))
+	return listItem().MatchString(before) && (len(before) < aroundBytes || strings.Contains(before, "\n"))
 }
 
 // isPartOfName reports whether a number after this text belongs to a word: x1, COVID-19, H2.

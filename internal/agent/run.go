@@ -3,12 +3,12 @@ package agent
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"runpython/internal/excerpt"
 	"runpython/internal/llm"
+	"runpython/internal/pattern"
 )
 
 // What the model is told beside an output.
@@ -175,12 +175,12 @@ func normalised(code string) string {
 }
 
 // exceptionClass matches the name of a class of exceptions. It comes from the guest.
-var exceptionClass = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]{0,59}$`)
+var exceptionClass = pattern.New(`^[A-Za-z_][A-Za-z0-9_.]{0,59}$`)
 
 // classOf returns ": KeyError" for "KeyError: 'a'", "" where no class stands there.
 func classOf(text string) string {
 	class, _, _ := strings.Cut(text, ":")
-	if !exceptionClass.MatchString(class) {
+	if !exceptionClass().MatchString(class) {
 		return ""
 	}
 	return ": " + class

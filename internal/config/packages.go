@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"time"
+
+	"runpython/internal/pattern"
 )
 
 // The values of Config.Packages.
@@ -54,7 +56,7 @@ func packageSettings() []setting {
 }
 
 // indexName is a name before the URL of an index, as uv has it: "corp=https://…".
-var indexName = regexp.MustCompile(`^[A-Za-z0-9_.-]+=`)
+var indexName = pattern.New(`^[A-Za-z0-9_.-]+=`)
 
 // indexURL is the address of a package index. It may have a password in it.
 func indexURL() kind[Secret] {
@@ -65,7 +67,7 @@ func indexURL() kind[Secret] {
 			if _, err := text.parse(value); err != nil {
 				return Secret{}, err
 			}
-			u, err := url.Parse(indexName.ReplaceAllString(value, ""))
+			u, err := url.Parse(indexName().ReplaceAllString(value, ""))
 			if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" {
 				return Secret{}, refusal("must be a URL such as https://pypi.example.org/simple, with https or http")
 			}

@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"runpython/internal/pattern"
 )
 
 // A Task is something that is asked of the program, and how to tell whether it was done.
@@ -44,7 +45,7 @@ const (
 )
 
 // taskName is what tasks may be called: short enough for a table, fit for a pattern.
-var taskName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`)
+var taskName = pattern.New(`^[a-z0-9][a-z0-9-]{0,39}$`)
 
 // Read reads a set of tasks: a YAML list, described in docs/eval.md. Errors name the line.
 func Read(text []byte) ([]Task, error) {
@@ -124,7 +125,7 @@ func readTask(node *yaml.Node) (t Task, err error) {
 // complete joins the turns and looks whether anything is missing.
 func (t *Task) complete(prompts, rights, wrongs []string) error {
 	switch {
-	case !taskName.MatchString(t.Name):
+	case !taskName().MatchString(t.Name):
 		return errors.New("its name must be 1 to 40 lower-case letters, digits and dashes")
 	case len(prompts) == 0 || len(prompts) > MaxTurns:
 		return fmt.Errorf("it must have a prompt, or a list of at most %d, one for each turn", MaxTurns)

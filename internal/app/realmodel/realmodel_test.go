@@ -189,6 +189,7 @@ func serve(t *testing.T, variable string, extra map[string]any, flags ...string)
 		"serve", "--data", guesttest.Data(t), "--listen", "127.0.0.1:0", "--pool", "1", "--packages", "off",
 		"--model", "local", "--model-url", url, "--model-protocol", "fenced", "--model-context", "4096", "--model-extra", string(fields),
 	}, flags...)...)
+	// What is started in the background may not hear an interrupt.
 	program.Cancel = func() error { return program.Process.Signal(syscall.SIGTERM) }
 	said, err := program.StderrPipe()
 	if err != nil {

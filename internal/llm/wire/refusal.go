@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"runpython/internal/llm"
+	"runpython/internal/pattern"
 )
 
 // Refused says what the answer of a server with a status other than success means.
@@ -240,7 +240,7 @@ func sortedKeys(m map[string]any) []string {
 const maxRetryAfter = 24 * time.Hour
 
 // again is how Groq and Gemini say in words when to come back.
-var again = regexp.MustCompile(`(?i)(?:try again|retry) in (\d+(?:\.\d+)?)(ms|s)\b`)
+var again = pattern.New(`(?i)(?:try again|retry) in (\d+(?:\.\d+)?)(ms|s)\b`)
 
 // retryAfter returns how long a server wants nothing to be sent, 0 when it does not say: retry-after-ms, as
 // OpenAI has it, Retry-After (RFC 9110, section 10.2.3), or its words.
@@ -255,7 +255,7 @@ func retryAfter(h http.Header, words string, now time.Time) time.Duration {
 	if at, err := http.ParseTime(value); err == nil {
 		return min(max(0, at.Sub(now)), maxRetryAfter)
 	}
-	if m := again.FindStringSubmatch(words); m != nil {
+	if m := again().FindStringSubmatch(words); m != nil {
 		unit := time.Second
 		if m[2] == "ms" {
 			unit = time.Millisecond

@@ -28,10 +28,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"runpython/internal/pattern"
 	"runpython/internal/pypi/wheel"
 )
 
@@ -224,14 +224,14 @@ func (s *session) ask(ctx context.Context, code string) (r reply, err error) {
 	switch {
 	case !ok:
 		reason = reasons["hook"]
-	case r.Failed == "hook" && compiles.MatchString(out.Log):
+	case r.Failed == "hook" && compiles().MatchString(out.Log):
 		reason = "it has parts in C or another language, and the sandbox has no compiler with Python's headers for them; a version with a wheel for this Python would do"
 	}
 	return r, s.failed(reason)
 }
 
 // compiles is what builds print that look for a compiler, or for what it needs.
-var compiles = regexp.MustCompile(`(?i)` + strings.Join([]string{
+var compiles = pattern.New(`(?i)` + strings.Join([]string{
 	`unable to execute '?[^'\n]*(?:cc|clang|\+\+)`,
 	`command '[^'\n]*(?:cc|clang|\+\+)' failed`,
 	`[A-Za-z_/]+\.h: No such file`,

@@ -16,11 +16,11 @@ package requirement
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"runpython/internal/fault"
+	"runpython/internal/pattern"
 )
 
 // Bounds of one requirement.
@@ -40,19 +40,19 @@ type Requirement struct {
 }
 
 // identifier is the form of a distribution's name and of an extra (PEP 508).
-var identifier = regexp.MustCompile(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$`)
+var identifier = pattern.New(`^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$`)
 
 // separators are what Normalize replaces.
-var separators = regexp.MustCompile(`[-_.]+`)
+var separators = pattern.New(`[-_.]+`)
 
 // Normalize returns the one form of a distribution's name (PEP 503): lower case,
 // runs of ".", "-" and "_" as one "-".
 func Normalize(name string) string {
-	return strings.ToLower(separators.ReplaceAllString(name, "-"))
+	return strings.ToLower(separators().ReplaceAllString(name, "-"))
 }
 
 // IsName reports whether name can be the name of a distribution.
-func IsName(name string) bool { return len(name) <= maxBytes && identifier.MatchString(name) }
+func IsName(name string) bool { return len(name) <= maxBytes && identifier().MatchString(name) }
 
 // Parse reads one requirement. Direct references ("name @ https://…"), paths and
 // options are refused: what is installed comes from the operator's indexes.
@@ -109,7 +109,7 @@ func (r *Requirement) parseName(s string) (rest string, err error) {
 		end = len(s)
 	}
 	name, rest := s[:end], strings.TrimSpace(s[end:])
-	if !identifier.MatchString(name) {
+	if !identifier().MatchString(name) {
 		return "", fmt.Errorf("%q is not a name", name)
 	}
 	r.Name = Normalize(name)
@@ -124,7 +124,7 @@ func (r *Requirement) parseName(s string) (rest string, err error) {
 		return strings.TrimSpace(rest), nil
 	}
 	for extra := range strings.SplitSeq(list, ",") {
-		if extra = strings.TrimSpace(extra); !identifier.MatchString(extra) {
+		if extra = strings.TrimSpace(extra); !identifier().MatchString(extra) {
 			return "", fmt.Errorf("%q is not an extra", extra)
 		}
 		r.Extras = append(r.Extras, Normalize(extra))
@@ -144,7 +144,7 @@ func isWord(c byte) bool {
 // form, with a wildcard, is for == and != only.
 const version = `v?(?:[0-9]+!)?[0-9]+(?:\.[0-9]+)*(?:[-_.]?(?:alpha|beta|preview|pre|post|rev|dev|rc|a|b|c|r)[-_.]?[0-9]*|-[0-9]+){0,3}(?:\+[a-z0-9]+(?:[-_.][a-z0-9]+)*)?`
 
-var clauses = regexp.MustCompile(`(?i)^(?:(~=|==|!=|<=|>=|<|>)\s*(` + version + `)|(==|!=)\s*(` + version + `\.\*)|(===)\s*([a-z0-9._+!-]+))$`)
+var clauses = pattern.New(`(?i)^(?:(~=|==|!=|<=|>=|<|>)\s*(` + version + `)|(==|!=)\s*(` + version + `\.\*)|(===)\s*([a-z0-9._+!-]+))$`)
 
 // parseClauses reads ">=1, <2", in parentheses or not.
 func (r *Requirement) parseClauses(s string) error {
@@ -158,7 +158,7 @@ func (r *Requirement) parseClauses(s string) error {
 		return nil
 	}
 	for clause := range strings.SplitSeq(s, ",") {
-		m := clauses.FindStringSubmatch(strings.TrimSpace(clause))
+		m := clauses().FindStringSubmatch(strings.TrimSpace(clause))
 		if m == nil {
 			return fmt.Errorf("%q is not a condition on its version, as \">=1.2\" is", strings.TrimSpace(clause))
 		}

@@ -24,10 +24,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
 
+	"runpython/internal/pattern"
 	"runpython/internal/pypi/source"
 	"runpython/internal/pypi/wheel"
 )
@@ -85,14 +85,14 @@ func candidate(f source.Listed, project string) (c Candidate, ok bool) {
 		return c, false
 	}
 	c.Pin = wheel.Pin{Name: project, Version: version, File: f.File, URL: f.URL, SHA256: f.SHA256, Bytes: f.Bytes}
-	if plainSpecifier.MatchString(f.RequiresPython) {
+	if plainSpecifier().MatchString(f.RequiresPython) {
 		c.RequiresPython = f.RequiresPython
 	}
 	return c, c.Pin.Check() == nil
 }
 
 // plainSpecifier is a condition on the version of Python.
-var plainSpecifier = regexp.MustCompile(`^[0-9A-Za-z.,<>=!~* ]{1,200}$`)
+var plainSpecifier = pattern.New(`^[0-9A-Za-z.,<>=!~* ]{1,200}$`)
 
 // An Offer is a folder of stand-ins. It is for one goroutine.
 type Offer struct {

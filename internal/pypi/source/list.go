@@ -12,10 +12,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"runpython/internal/pattern"
 )
 
 // Bounds of the list of a project's files.
@@ -189,18 +190,18 @@ func listJSON(base *url.URL, page []byte) ([]Listed, error) {
 
 // The parts of a page of PEP 503.
 var (
-	anchor    = regexp.MustCompile(`(?is)<a\s([^>]+)>`)
-	attribute = regexp.MustCompile(`(?is)([a-z-]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?`)
-	digest    = regexp.MustCompile(`(?:^|&)sha256=([0-9A-Fa-f]{64})`)
+	anchor    = pattern.New(`(?is)<a\s([^>]+)>`)
+	attribute = pattern.New(`(?is)([a-z-]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?`)
+	digest    = pattern.New(`(?:^|&)sha256=([0-9A-Fa-f]{64})`)
 )
 
 // listHTML reads the links of a page; what is none is passed over. Such pages tell neither
 // sizes nor times.
 func listHTML(base *url.URL, page string) []Listed {
 	var all []Listed
-	for _, a := range anchor.FindAllStringSubmatch(page, maxListed) {
+	for _, a := range anchor().FindAllStringSubmatch(page, maxListed) {
 		attributes := map[string]string{}
-		for _, m := range attribute.FindAllStringSubmatch(a[1], maxAttributes) {
+		for _, m := range attribute().FindAllStringSubmatch(a[1], maxAttributes) {
 			attributes[strings.ToLower(m[1])] = html.UnescapeString(m[2] + m[3] + m[4])
 		}
 		u, ok := absolute(base, attributes["href"])
@@ -208,7 +209,7 @@ func listHTML(base *url.URL, page string) []Listed {
 			continue
 		}
 		f := Listed{File: path.Base(u.Path), RequiresPython: attributes["data-requires-python"]}
-		if m := digest.FindStringSubmatch(u.Fragment); m != nil {
+		if m := digest().FindStringSubmatch(u.Fragment); m != nil {
 			f.SHA256 = strings.ToLower(m[1])
 		}
 		_, f.Yanked = attributes["data-yanked"]

@@ -26,9 +26,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"runpython/internal/pattern"
 )
 
 // Bounds of what is read from settings.
@@ -112,13 +113,13 @@ func (s *Sources) readIndexes(c Config) (err error) {
 }
 
 // indexName is a name before the URL of an index, as uv has it: "corp=https://…".
-var indexName = regexp.MustCompile(`^([A-Za-z0-9_.-]+)=(.+)$`)
+var indexName = pattern.New(`^([A-Za-z0-9_.-]+)=(.+)$`)
 
 // parseIndex reads the URL of an index. The error does not show it, since it may hold a
 // password.
 func (s *Sources) parseIndex(text string) (*url.URL, error) {
 	name := ""
-	if m := indexName.FindStringSubmatch(text); m != nil {
+	if m := indexName().FindStringSubmatch(text); m != nil {
 		name, text = m[1], m[2]
 	}
 	u, err := url.Parse(text)
@@ -236,11 +237,11 @@ func (s *Sources) String() string {
 }
 
 // userinfo is what stands before the host in a URL.
-var userinfo = regexp.MustCompile(`(://)[^/@\s]+@`)
+var userinfo = pattern.New(`(://)[^/@\s]+@`)
 
 // Redact takes credentials out of text that another program has written.
 func (s *Sources) Redact(text string) string {
-	text = userinfo.ReplaceAllString(text, "${1}***@")
+	text = userinfo().ReplaceAllString(text, "${1}***@")
 	for _, secret := range s.secrets() {
 		text = strings.ReplaceAll(text, secret, "***")
 	}

@@ -1,9 +1,10 @@
 package uv
 
-// Explain words what a uv for Python 3.14 has printed about requirements that nobody
-// named.
-func Explain(printed string) string {
-	c := newComplaint(Query{}, printed, "3.14")
+import "runpython/internal/pypi/requirement"
+
+// Explain words what a uv for Python 3.14 has printed about requirements.
+func Explain(printed string, asked ...requirement.Requirement) string {
+	c := newComplaint(Query{Requirements: asked}, printed, "3.14")
 	_, message, _ := c.explanation()
 	return message
 }

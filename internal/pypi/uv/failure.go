@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"runpython/internal/fault"
+	"runpython/internal/pattern"
 	"runpython/internal/pypi/requirement"
 )
 
@@ -24,7 +25,7 @@ var frame = strings.NewReplacer("×", " ", "╰─▶", " ", "├─▶", " ", "
 
 // An explanation is one kind of failure.
 type explanation struct {
-	match *regexp.Regexp
+	match func() *regexp.Regexp
 	kind  fault.Kind
 	say   func(c *complaint, m []string) string // "" passes on to the next one
 }
@@ -43,7 +44,7 @@ func newComplaint(q Query, printed, python string) *complaint {
 // explanation returns the first one that has words for c, with what it matched.
 func (c *complaint) explanation() (kind fault.Kind, message string, matched string) {
 	for _, e := range explanations {
-		if m := e.match.FindStringSubmatch(c.text); m != nil {
+		if m := e.match().FindStringSubmatch(c.text); m != nil {
 			if message := e.say(c, m); message != "" {
 				return e.kind, message, m[0]
 			}
@@ -60,7 +61,7 @@ func (p *Program) explain(ctx context.Context, q Query, printed string, err erro
 	if kind == fault.Invalid {
 		cause = errors.Join(ErrConflict, cause)
 		if names := c.withoutWheel(); len(names) > 0 {
-			cause = errors.Join(&NoWheelError{Names: names, SourceOnly: unusable.MatchString(matched)}, cause)
+			cause = errors.Join(&NoWheelError{Names: names, SourceOnly: unusable().MatchString(matched)}, cause)
 		}
 		message += p.other(ctx, q, matched)
 	}
@@ -76,51 +77,60 @@ func (p *Program) python() string {
 // explanations are tried in this order: what keeps an answer from being had, then why
 // the answer is no.
 var explanations = []explanation{
-	{regexp.MustCompile(`invalid peer certificate|UnknownIssuer|certificate verify failed`), fault.Unsupported, say(
+	{pattern.New(`invalid peer certificate|UnknownIssuer|certificate verify failed`), fault.Unsupported, say(
 		"the certificate of the package index is not trusted by this server; the operator can name the authority's certificate with --ca-bundle")},
-	{regexp.MustCompile(`401 Unauthorized`), fault.Unsupported, say(
+	{pattern.New(`401 Unauthorized`), fault.Unsupported, say(
 		"the package index wants credentials that this server does not have (401); nothing is taken from another index instead")},
-	{regexp.MustCompile(`403 Forbidden`), fault.Unsupported, say(
+	{pattern.New(`403 Forbidden`), fault.Unsupported, say(
 		"the package index refuses this server (403); nothing is taken from another index instead")},
-	{regexp.MustCompile(`HTTP status (?:server|client) error \(([0-9]{3})`), fault.Unsupported, func(_ *complaint, m []string) string {
+	{pattern.New(`HTTP status (?:server|client) error \(([0-9]{3})`), fault.Unsupported, func(_ *complaint, m []string) string {
 		return fmt.Sprintf("the package index answers with an error (%s); try again later", m[1])
 	}},
-	{regexp.MustCompile("Failed to read `--find-links`"), fault.Unsupported, say(
+	{pattern.New("Failed to read `--find-links`"), fault.Unsupported, say(
 		"the folder of wheels cannot be read; the operator has set it with --find-links")},
-	{regexp.MustCompile(`Failed to fetch|error sending request|Request failed after|Network connectivity is disabled|operation timed out`), fault.Unsupported, say(
+	{pattern.New(`Failed to fetch|error sending request|Request failed after|Network connectivity is disabled|operation timed out`), fault.Unsupported, say(
 		"the package index cannot be reached, so no package can be installed now; code that needs none works")},
 
-	{regexp.MustCompile(`Failed to [a-z ]*(?:wheel|metadata)[a-z ]*[^A-Za-z0-9]+` + nameExp + `\.whl`), fault.Invalid, func(_ *complaint, m []string) string {
+	{pattern.New(`Failed to [a-z ]*(?:wheel|metadata)[a-z ]*[^A-Za-z0-9]+` + nameExp + `\.whl`), fault.Invalid, func(_ *complaint, m []string) string {
 		return fmt.Sprintf("%s.whl is not as wheels must be, so it is not installed; another version may be", m[1])
 	}},
-	{regexp.MustCompile(nameExp + ` was not found in the (?:package registry|provided package locations)`), fault.Invalid, noSuchProject},
-	{regexp.MustCompile(specExp + ` was yanked`), fault.Invalid, func(_ *complaint, m []string) string {
+	{pattern.New(specExp + ` (?:has|have) (?:an invalid package format|invalid metadata|inconsistent metadata)`), fault.Invalid, func(_ *complaint, m []string) string {
+		return spaced(m[1]) + " is not as wheels must be, so it is not installed; another version may be"
+	}},
+	{pattern.New(nameExp + ` was not found in the (?:package registry|provided package locations)`), fault.Invalid, noSuchProject},
+	{pattern.New(specExp + ` was yanked`), fault.Invalid, func(_ *complaint, m []string) string {
 		return fmt.Sprintf("%s was withdrawn by its authors (yanked); ask for another version, or for exactly that one", spaced(m[1]))
 	}},
-	{regexp.MustCompile("`" + nameExp + "` was filtered by `exclude-newer`"), fault.Invalid, tooNew},
-	{unusable, fault.Invalid, func(_ *complaint, m []string) string {
+	{pattern.New("`" + nameExp + "` was filtered by `exclude-newer`"), fault.Invalid, tooNew},
+	{unusable, fault.Invalid, func(c *complaint, m []string) string {
+		if c.contradicts(m[1]) {
+			return ""
+		}
 		return fmt.Sprintf("%s comes as source only, and only wheels are installed here", spaced(m[1]))
 	}},
 	{unfitting, fault.Invalid, noWheel},
-	{regexp.MustCompile(specExp + ` depends on Python`), fault.Invalid, func(c *complaint, m []string) string {
+	{pattern.New(specExp + ` depends on Python`), fault.Invalid, func(c *complaint, m []string) string {
 		return fmt.Sprintf("%s does not support Python %s", spaced(m[1]), c.python)
 	}},
-	{regexp.MustCompile(`there is no version of ` + specExp), fault.Invalid, func(c *complaint, m []string) string {
+	{pattern.New(`there is no version of ` + specExp), fault.Invalid, func(c *complaint, m []string) string {
 		return fmt.Sprintf("there is no version of %s", spaced(m[1])) + c.neededBy(m[1])
 	}},
-	{regexp.MustCompile(`there are no versions of ` + nameExp), fault.Invalid, func(c *complaint, m []string) string {
+	{pattern.New(`there are no versions of ` + nameExp), fault.Invalid, func(c *complaint, m []string) string {
 		return fmt.Sprintf("the package index has no version of %s", m[1]) + c.neededBy(m[1])
 	}},
-	{regexp.MustCompile(`only ` + specExp + ` (?:is|are) available and you require ` + specExp), fault.Invalid, func(_ *complaint, m []string) string {
+	{pattern.New(`only ` + specExp + ` (?:is|are) available and you require ` + specExp), fault.Invalid, func(_ *complaint, m []string) string {
+		if !strings.ContainsAny(m[2], "<>=!~") {
+			return "" // any version would do, so something else stands in the way
+		}
 		return fmt.Sprintf("no version of the package fits %s: only %s is available", spaced(m[2]), spaced(m[1]))
 	}},
-	{regexp.MustCompile(`No solution found|unsatisfiable|incompatible`), fault.Invalid, conflict},
+	{pattern.New(`No solution found|unsatisfiable|incompatible`), fault.Invalid, conflict},
 }
 
 // What uv says of a package whose versions have no wheels at all, or none for this machine.
 var (
-	unusable  = regexp.MustCompile(specExp + ` (?:has|have) no usable wheels`)
-	unfitting = regexp.MustCompile(specExp + ` (?:has|have) no wheels with a matching (?:Python|platform)`)
+	unusable  = pattern.New(specExp + ` (?:has|have) no usable wheels`)
+	unfitting = pattern.New(specExp + ` (?:has|have) no wheels with a matching (?:Python|platform)`)
 )
 
 // maxWithoutWheel bounds the packages that are named as such.
@@ -129,7 +139,7 @@ const maxWithoutWheel = 20
 // withoutWheel returns the names of all packages of which uv says that.
 func (c *complaint) withoutWheel() []string {
 	var names []string
-	for _, m := range append(unusable.FindAllStringSubmatch(c.text, -1), unfitting.FindAllStringSubmatch(c.text, -1)...) {
+	for _, m := range append(unusable().FindAllStringSubmatch(c.text, -1), unfitting().FindAllStringSubmatch(c.text, -1)...) {
 		if name := nameOf(m[1]); requirement.IsName(name) && !slices.Contains(names, name) && len(names) < maxWithoutWheel {
 			names = append(names, name)
 		}
@@ -165,7 +175,7 @@ func (c *complaint) neededBy(spec string) string {
 	if slices.ContainsFunc(c.q.Requirements, func(r requirement.Requirement) bool { return r.Name == name }) {
 		return ""
 	}
-	for _, m := range dependency.FindAllStringSubmatch(c.text, -1) {
+	for _, m := range dependency().FindAllStringSubmatch(c.text, -1) {
 		if nameOf(m[2]) == name {
 			return ", which " + spaced(m[1]) + " needs"
 		}
@@ -173,7 +183,18 @@ func (c *complaint) neededBy(spec string) string {
 	return ""
 }
 
-var dependency = regexp.MustCompile(specExp + ` depends? on ` + specExp)
+// contradicts reports whether a version without a wheel is a detail only: uv says so of withdrawn versions
+// as well, where what rules the others out is that they need another version of something that was asked for.
+func (c *complaint) contradicts(spec string) bool {
+	return slices.ContainsFunc(dependency().FindAllStringSubmatch(c.text, -1), func(m []string) bool {
+		needed := nameOf(m[2])
+		return nameOf(m[1]) == nameOf(spec) && needed != nameOf(spec) && slices.ContainsFunc(c.q.Requirements, func(r requirement.Requirement) bool {
+			return r.Name == needed && len(r.Clause) > 0
+		})
+	})
+}
+
+var dependency = pattern.New(specExp + ` depends? on ` + specExp)
 
 func noSuchProject(c *complaint, m []string) string {
 	where := "package index has"
@@ -183,22 +204,25 @@ func noSuchProject(c *complaint, m []string) string {
 	return fmt.Sprintf("the %s no package named %q%s; look at the spelling, the name to install can differ from the name to import", where, m[1], c.neededBy(m[1]))
 }
 
-var published = regexp.MustCompile(`latest version satisfying the requirement is v([A-Za-z0-9.+!_-]+), published at ([0-9-]{10})`)
+var published = pattern.New(`latest version satisfying the requirement is v([A-Za-z0-9.+!_-]+), published at ([0-9-]{10})`)
 
 func tooNew(c *complaint, m []string) string {
 	version, when := "", ""
-	if p := published.FindStringSubmatch(c.text); p != nil {
+	if p := published().FindStringSubmatch(c.text); p != nil {
 		version, when = " "+p[1], " on "+p[2]
 	}
 	return fmt.Sprintf("%s%s was published%s, too short a time ago to be installed: this server takes only what was uploaded before %s (--exclude-newer); ask for an older version",
 		m[1], version, when, c.q.Before.UTC().Format("2006-01-02"))
 }
 
-var tags = regexp.MustCompile("(?i:wheels) (?:for|are available for) `" + nameExp + "` \\(v([A-Za-z0-9.+!_-]+)\\).{0,60}?: ((?:`[A-Za-z0-9_]+`(?:, | and )?)+)")
+var tags = pattern.New("(?i:wheels) (?:for|are available for) `" + nameExp + "` \\(v([A-Za-z0-9.+!_-]+)\\).{0,60}?: ((?:`[A-Za-z0-9_]+`(?:, | and )?)+)")
 
 func noWheel(c *complaint, m []string) string {
+	if c.contradicts(m[1]) {
+		return ""
+	}
 	text := fmt.Sprintf("%s has no wheel for Python %s on this machine", spaced(m[1]), c.python)
-	if t := tags.FindStringSubmatch(c.text); t != nil {
+	if t := tags().FindStringSubmatch(c.text); t != nil {
 		text += fmt.Sprintf(" (version %s has some for %s)", t[2], strings.ReplaceAll(t[3], "`", ""))
 	}
 	return text
@@ -210,14 +234,14 @@ const maxReasons = 4
 // conflict says which requirements exclude each other.
 func conflict(c *complaint, _ []string) string {
 	var reasons []string
-	for _, m := range dependency.FindAllStringSubmatch(c.text, -1) {
+	for _, m := range dependency().FindAllStringSubmatch(c.text, -1) {
 		reason := fmt.Sprintf("%s needs %s", spaced(m[1]), spaced(strings.TrimRight(m[2], ".,")))
 		if !slices.Contains(reasons, reason) && len(reasons) < maxReasons {
 			reasons = append(reasons, reason)
 		}
 	}
 	var asked []string
-	for _, m := range required.FindAllStringSubmatch(c.text, -1) {
+	for _, m := range required().FindAllStringSubmatch(c.text, -1) {
 		for _, spec := range []string{m[1], m[2]} {
 			if spec = spaced(strings.TrimRight(spec, ".,")); spec != "" && !slices.Contains(asked, spec) && len(asked) < maxReasons {
 				asked = append(asked, spec)
@@ -225,6 +249,10 @@ func conflict(c *complaint, _ []string) string {
 		}
 	}
 	switch {
+	case len(reasons) > 0 && len(asked) == 1:
+		return fmt.Sprintf("%s cannot be installed, since no versions go together: %s", asked[0], strings.Join(reasons, ", "))
+	case len(asked) == 1:
+		return asked[0] + " cannot be installed: none of its versions will do"
 	case len(reasons) > 0 && len(asked) > 0:
 		return fmt.Sprintf("%s do not go together: %s", strings.Join(asked, " and "), strings.Join(reasons, ", "))
 	case len(asked) > 0:
@@ -233,7 +261,7 @@ func conflict(c *complaint, _ []string) string {
 	return "these packages do not go together in any of their versions"
 }
 
-var required = regexp.MustCompile(`you require ` + specExp + `(?:,? and ` + specExp + `)?`)
+var required = pattern.New(`you require ` + specExp + `(?:,? and ` + specExp + `)?`)
 
 // other tells which version of a package would do, when the one that was asked for has
 // no wheel.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"runpython/internal/pypi/requirement"
 	"runpython/internal/pypi/uv"
 )
 
@@ -48,6 +49,18 @@ var printed = map[string]struct{ text, want string }{
 		"error: No solution found\n  cause: you require bb<2 and bb>3, which are incompatible\n",
 		"bb <2 and bb >3 do not go together",
 	},
+	"a need that nothing meets": {
+		"error: No solution found when resolving dependencies\n  cause: Because only goodone==1.0 is available and all versions of needsit depend on goodone>=5, we can conclude that all versions of needsit cannot be used.\n         And because you require needsit, we can conclude that your requirements are unsatisfiable.\n",
+		"needsit cannot be installed, since no versions go together: needsit needs goodone >=5",
+	},
+	"a need of the only version": {
+		"error: No solution found when resolving dependencies\n  cause: Because only goodone<=1.0 is available and needsit==1.0 depends on goodone>=5, we can conclude that needsit==1.0 cannot be used.\n         And because only needsit==1.0 is available and you require needsit, we can conclude that your requirements are unsatisfiable.\n",
+		"needsit cannot be installed, since no versions go together: needsit 1.0 needs goodone >=5",
+	},
+	"no archive": {
+		"error: No solution found when resolving dependencies\n  cause: Because badhash==1.0 has an invalid package format and only badhash==1.0 is available, we can conclude that all versions of badhash cannot be used.\n         And because you require badhash, we can conclude that your requirements are unsatisfiable.\n\nhint: The structure of `badhash` (v1.0) was invalid:\n  Failed to read from zip file",
+		"badhash 1.0 is not as wheels must be, so it is not installed; another version may be",
+	},
 	"something new": {"error: the moon is full\n", "the packages could not be resolved; the operator's log has the reason"},
 	"nothing":       {"", "the packages could not be resolved; the operator's log has the reason"},
 }
@@ -59,6 +72,23 @@ func TestExplain(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// uv says of a withdrawn version that it has no usable wheels. That is not why two wishes exclude each other.
+func TestExplainContradictionBesideWithdrawnVersion(t *testing.T) {
+	const text = "error: No solution found when resolving dependencies\n  cause: Because all of:\n             pandas>=3.0.0,<=3.0.3\n             pandas>=3.0.5\n         depend on numpy>=2.3.3 and pandas==3.0.4 has no usable wheels, we can conclude that pandas>=3.0.0 depends on numpy>=2.3.3.\n         And because you require numpy<2 and pandas>=3, we can conclude that your requirements are unsatisfiable.\n"
+	var asked []requirement.Requirement
+	for _, wish := range []string{"numpy<2", "pandas>=3"} {
+		r, err := requirement.Parse(wish)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked = append(asked, r)
+	}
+	const want = "numpy <2 and pandas >=3 do not go together: pandas >=3.0.5 needs numpy >=2.3.3, pandas >=3.0.0 needs numpy >=2.3.3"
+	if diff := cmp.Diff(want, uv.Explain(text, asked...)); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -7,12 +7,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"runpython/internal/fault"
+	"runpython/internal/pattern"
 	"runpython/internal/pypi/requirement"
 	"runpython/internal/pypi/wheel"
 )
@@ -182,13 +182,13 @@ func lines(list []requirement.Requirement) string {
 }
 
 // missingDate is what uv prints of a file without an upload time.
-var missingDate = regexp.MustCompile("`([A-Za-z0-9_.+!-]+)` is missing an upload date")
+var missingDate = pattern.New("`([A-Za-z0-9_.+!-]+)` is missing an upload date")
 
 // untimed returns the names of the packages that uv left out for want of a time, those in
 // exempt apart.
 func untimed(text string, exempt []string) []string {
 	var names []string
-	for _, m := range missingDate.FindAllStringSubmatch(text, -1) {
+	for _, m := range missingDate().FindAllStringSubmatch(text, -1) {
 		stem, _, _ := strings.Cut(m[1], "-")
 		if !strings.HasSuffix(m[1], ".whl") {
 			stem = m[1][:max(0, strings.LastIndexByte(m[1], '-'))]
@@ -202,17 +202,17 @@ func untimed(text string, exempt []string) []string {
 }
 
 var (
-	yankedNote = regexp.MustCompile("warning: `([a-zA-Z0-9._-]+)==([A-Za-z0-9.+!_-]+)` is yanked")
-	extraNote  = regexp.MustCompile("warning: The package `([a-zA-Z0-9._-]+)==([A-Za-z0-9.+!_-]+)` does not have an extra named `([A-Za-z0-9._-]+)`")
+	yankedNote = pattern.New("warning: `([a-zA-Z0-9._-]+)==([A-Za-z0-9.+!_-]+)` is yanked")
+	extraNote  = pattern.New("warning: The package `([a-zA-Z0-9._-]+)==([A-Za-z0-9.+!_-]+)` does not have an extra named `([A-Za-z0-9._-]+)`")
 )
 
 // warnings returns what uv says of a set that it has resolved.
 func warnings(text string) []string {
 	var all []string
-	for _, m := range yankedNote.FindAllStringSubmatch(text, -1) {
+	for _, m := range yankedNote().FindAllStringSubmatch(text, -1) {
 		all = append(all, fmt.Sprintf("%s %s was withdrawn by its authors (yanked); it is installed since it was asked for by its exact version", m[1], m[2]))
 	}
-	for _, m := range extraNote.FindAllStringSubmatch(text, -1) {
+	for _, m := range extraNote().FindAllStringSubmatch(text, -1) {
 		all = append(all, fmt.Sprintf("%s %s has no extra %q", m[1], m[2], m[3]))
 	}
 	return all

@@ -25,7 +25,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -35,6 +34,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"runpython/internal/fault"
+	"runpython/internal/pattern"
 	"runpython/internal/pypi/source"
 )
 
@@ -122,7 +122,7 @@ func (p *Program) find(ctx context.Context) error {
 	return nil
 }
 
-var versionLine = regexp.MustCompile(`^uv ([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})`)
+var versionLine = pattern.New(`^uv ([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})`)
 
 // try takes a program if it says that it is a uv which is new enough.
 func (p *Program) try(ctx context.Context, path, origin string) error {
@@ -133,7 +133,7 @@ func (p *Program) try(ctx context.Context, path, origin string) error {
 	if err != nil {
 		return err
 	}
-	m := versionLine.FindStringSubmatch(string(out.text))
+	m := versionLine().FindStringSubmatch(string(out.text))
 	if m == nil {
 		return fmt.Errorf("%s does not say that it is uv", p.Path)
 	}

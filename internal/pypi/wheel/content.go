@@ -5,9 +5,10 @@ import (
 	"io"
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"runpython/internal/pattern"
 )
 
 // Content is what an unpacked wheel holds.
@@ -44,19 +45,19 @@ func (c *Content) finish() Content {
 	return *c
 }
 
-var module = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)(?:\.py|(?:\.[A-Za-z0-9_-]+)?\.so)$`)
-var folder = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var module = pattern.New(`^([A-Za-z_][A-Za-z0-9_]*)(?:\.py|(?:\.[A-Za-z0-9_-]+)?\.so)$`)
+var folder = pattern.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // importName returns the name by which a file, or the folder that it is in, is
 // imported, or "".
 func importName(top, rest string, inner bool) string {
 	if !inner {
-		if m := module.FindStringSubmatch(top); m != nil {
+		if m := module().FindStringSubmatch(top); m != nil {
 			return m[1]
 		}
 		return ""
 	}
-	if !folder.MatchString(top) || !module.MatchString(path.Base(rest)) || top == "bin" || top == "include" || top == "share" {
+	if !folder().MatchString(top) || !module().MatchString(path.Base(rest)) || top == "bin" || top == "include" || top == "share" {
 		return ""
 	}
 	return top

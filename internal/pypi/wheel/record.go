@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"regexp"
 	"strings"
 	"syscall"
 
+	"runpython/internal/pattern"
 	"runpython/internal/pypi/requirement"
 )
 
@@ -102,8 +102,8 @@ type entryPoint struct{ name, module, object string }
 const maxEntryPoints = 1000
 
 var (
-	entryLine  = regexp.MustCompile(`^([A-Za-z0-9_.-]{1,100})\s*=\s*([A-Za-z0-9_.]+)\s*:\s*([A-Za-z0-9_.]+)\s*(?:\[.*\])?$`)
-	identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$`)
+	entryLine  = pattern.New(`^([A-Za-z0-9_.-]{1,100})\s*=\s*([A-Za-z0-9_.]+)\s*:\s*([A-Za-z0-9_.]+)\s*(?:\[.*\])?$`)
+	identifier = pattern.New(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$`)
 )
 
 // parseEntryPoints returns the programs of [console_scripts] and [gui_scripts]. Lines
@@ -117,8 +117,8 @@ func parseEntryPoints(text string) []entryPoint {
 			scripts = line == "[console_scripts]" || line == "[gui_scripts]"
 			continue
 		}
-		m := entryLine.FindStringSubmatch(line)
-		if !scripts || m == nil || !identifier.MatchString(m[2]) || !identifier.MatchString(m[3]) || strings.HasPrefix(m[1], ".") {
+		m := entryLine().FindStringSubmatch(line)
+		if !scripts || m == nil || !identifier().MatchString(m[2]) || !identifier().MatchString(m[3]) || strings.HasPrefix(m[1], ".") {
 			continue
 		}
 		if all = append(all, entryPoint{m[1], m[2], m[3]}); len(all) == maxEntryPoints {

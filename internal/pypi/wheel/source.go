@@ -3,11 +3,11 @@ package wheel
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 
+	"runpython/internal/pattern"
 	"runpython/internal/pypi/requirement"
 )
 
@@ -32,7 +32,7 @@ func ParseSource(file, name string) (version string, ok bool) {
 		}
 		for i := range len(stem) {
 			// The name may have dashes itself, in the files of older days.
-			if stem[i] == '-' && requirement.Normalize(stem[:i]) == name && sourceVersion.MatchString(stem[i+1:]) {
+			if stem[i] == '-' && requirement.Normalize(stem[:i]) == name && sourceVersion().MatchString(stem[i+1:]) {
 				return stem[i+1:], true
 			}
 		}
@@ -42,7 +42,7 @@ func ParseSource(file, name string) (version string, ok bool) {
 
 // sourceVersion begins with a number, as every version does (PEP 440), and has nothing that
 // a name of a wheel could not have.
-var sourceVersion = regexp.MustCompile(`^v?[0-9][0-9A-Za-z.+!_]{0,127}$`)
+var sourceVersion = pattern.New(`^v?[0-9][0-9A-Za-z.+!_]{0,127}$`)
 
 // CheckBuilt returns a BadError unless file can be the name of the wheel that was built of
 // the source pin for Python python ("3.14") on this machine.

@@ -21,11 +21,11 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"runpython/internal/pattern"
 	"runpython/internal/pypi/requirement"
 )
 
@@ -53,7 +53,7 @@ func (p Pin) Check() error {
 	switch {
 	case !requirement.IsName(p.Name), requirement.Normalize(p.Name) != p.Name:
 		return fmt.Errorf("%q is not the normalised name of a distribution", p.Name)
-	case !plainVersion.MatchString(p.Version):
+	case !plainVersion().MatchString(p.Version):
 		return fmt.Errorf("%q is not a version of %s", p.Version, p.Name)
 	case err != nil, hex.EncodeToString(sum) != p.SHA256, len(p.SHA256) != shaDigits:
 		return fmt.Errorf("%s has no SHA-256", p)
@@ -63,7 +63,7 @@ func (p Pin) Check() error {
 	return p.checkFile()
 }
 
-var plainVersion = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+!_-]{0,127}$`)
+var plainVersion = pattern.New(`^[0-9A-Za-z][0-9A-Za-z.+!_-]{0,127}$`)
 
 // A FileName is what the name of a wheel says (PEP 427).
 type FileName struct {
@@ -87,7 +87,7 @@ func ParseName(file string) (FileName, error) {
 	if !ok || len(file) > maxFileName || len(parts) != 5 && len(parts) != 6 || path.Base(file) != file {
 		return FileName{}, fmt.Errorf("%q: %w", file, errName)
 	}
-	if slices.ContainsFunc(parts, func(p string) bool { return !namePart.MatchString(p) }) || !requirement.IsName(parts[0]) {
+	if slices.ContainsFunc(parts, func(p string) bool { return !namePart().MatchString(p) }) || !requirement.IsName(parts[0]) {
 		return FileName{}, fmt.Errorf("%q: %w", file, errName)
 	}
 	tags := parts[len(parts)-3:]
@@ -101,7 +101,7 @@ func ParseName(file string) (FileName, error) {
 	return n, nil
 }
 
-var namePart = regexp.MustCompile(`^[A-Za-z0-9_.+!]+$`)
+var namePart = pattern.New(`^[A-Za-z0-9_.+!]+$`)
 
 // Best returns which of several wheels of one version to take. All of them fit the
 // interpreter, as the resolver has seen to; the one that is made for it most closely
@@ -145,7 +145,7 @@ func rank(file string) []int {
 
 // glibc returns 217 for manylinux_2_17_x86_64 and for its older name.
 func glibc(platform string) int {
-	if m := manylinux.FindStringSubmatch(platform); m != nil {
+	if m := manylinux().FindStringSubmatch(platform); m != nil {
 		return number(m[1])*100 + number(m[2])
 	}
 	switch {
@@ -159,7 +159,7 @@ func glibc(platform string) int {
 	return 0
 }
 
-var manylinux = regexp.MustCompile(`^manylinux_([0-9]{1,3})_([0-9]{1,3})_`)
+var manylinux = pattern.New(`^manylinux_([0-9]{1,3})_([0-9]{1,3})_`)
 
 // newest returns the highest number in tags like cp314 or py3.
 func newest(tags []string) int {
