@@ -2,10 +2,10 @@ package agent
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
+	"runpython/internal/llm"
 	"runpython/internal/message"
 )
 
@@ -42,29 +42,10 @@ func decode(text string) (value any, ok bool) {
 	if json.Unmarshal([]byte(text), &value) == nil {
 		return value, true
 	}
-	if json.Unmarshal([]byte(escapeControls(text)), &value) == nil {
+	if json.Unmarshal(llm.EscapeControls([]byte(text)), &value) == nil {
 		return value, true
 	}
 	return nil, false
-}
-
-// escapeControls writes control characters that stand inside the strings of JSON as JSON has them.
-func escapeControls(text string) string {
-	var out strings.Builder
-	inString, escaped := false, false
-	for _, c := range []byte(text) {
-		switch {
-		case inString && c < ' ':
-			fmt.Fprintf(&out, `\u%04x`, c)
-			escaped = false
-			continue
-		case c == '"' && !escaped:
-			inString = !inString
-		}
-		escaped = inString && c == '\\' && !escaped
-		out.WriteByte(c)
-	}
-	return out.String()
 }
 
 // wrapped returns the arguments that were put into a string once more. A text such as "42", which is JSON

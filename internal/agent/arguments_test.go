@@ -34,6 +34,7 @@ func TestArguments(t *testing.T) {
 		{"a whole call with a string", `{"name": "run_python", "arguments": "{\"code\": \"print(1)\"}"}`, code, nil, nil},
 		{"lines", `{"code": ["x = 1", "print(x)"]}`, "x = 1\nprint(x)", nil, nil},
 		{"raw line breaks", "{\"code\": \"x = 1\nprint(x)\t# \\\"x\\\"\"}", "x = 1\nprint(x)\t# \"x\"", nil, nil},
+		{"a line that goes on, raw", "{\"code\": \"print(1 + \\\n2)\"}", "print(1 + \\\n2)", nil, nil},
 		{"prompts", `{"code": ">>> print(1)\n1"}`, "print(1)\n", nil, nil},
 		{"an expression", `{"code": "17*23"}`, "17*23", nil, nil},
 		{"a name", `{"code": "x"}`, "x", nil, nil},

@@ -57,13 +57,16 @@ func (c *chooser) missed(n int) bool {
 	return n >= maxAstray
 }
 
-// refused notes that the server takes no tools, and reports whether to change over.
+// refused notes that the server says that it takes no tools, and reports whether the task is to change over. A
+// server that has taken them may only repeat what somebody has written.
 func (c *chooser) refused() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.fixed {
 		return false
 	}
-	c.first = Fenced
+	if !c.proven {
+		c.first = Fenced
+	}
 	return true
 }

@@ -29,6 +29,15 @@ func Remember(history []Exchange, latest Exchange) []Exchange {
 	return bounded(append(slices.Clip(history), latest.bounded()))
 }
 
+// HistoryBytes returns the bytes of all texts of exchanges.
+func HistoryBytes(history []Exchange) int {
+	n := 0
+	for _, e := range history {
+		n += e.size()
+	}
+	return n
+}
+
 // bounded returns the latest exchanges that are within the bounds of a history.
 func bounded(history []Exchange) []Exchange {
 	first, total := len(history), 0

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"sort"
 	"sync"
 
 	"runpython/internal/llm"
@@ -68,15 +69,9 @@ func (c *conversation) fit(p Protocol, f fitting, budget int) []llm.Message {
 	if f.entryBytes = min(f.entryBytes, olderResultBytes); fits() {
 		return m
 	}
-	for f.turns < len(c.history) {
-		if f.turns++; fits() {
-			return m
-		}
-	}
-	for f.entries < len(c.entries)-keptEntries {
-		if f.entries++; fits() {
-			return m
-		}
+	if least(&f.turns, len(c.history), fits) || least(&f.entries, len(c.entries)-keptEntries, fits) {
+		fits()
+		return m
 	}
 	for f.lastBytes > leastBytes || f.messageBytes > leastBytes {
 		f.lastBytes, f.messageBytes = max(f.lastBytes/2, leastBytes), max(f.messageBytes/2, leastBytes)
@@ -86,6 +81,17 @@ func (c *conversation) fit(p Protocol, f fitting, budget int) []llm.Message {
 		}
 	}
 	return m
+}
+
+// least sets n to the smallest number up to most with which it fits, and reports whether there is one. Each look renders
+// the whole conversation.
+func least(n *int, most int, fits func() bool) bool {
+	first := *n
+	*n = first + sort.Search(max(0, most-first), func(more int) bool {
+		*n = first + more
+		return fits()
+	})
+	return *n < most || fits()
 }
 
 // sizeOf returns the bytes of a conversation, pictures apart.

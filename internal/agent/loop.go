@@ -103,8 +103,7 @@ type work struct {
 	lastCode string         // … its code, normalised
 	same     int            // runs in a row that gave the output of the one before
 	failures map[string]int // of each code, normalised
-	steps    []Step
-	outputs  []string // whole, as far as maxGivenBytes goes
+	steps    []Step         // with whole outputs
 }
 
 // step does what is due in the state that the task is in.

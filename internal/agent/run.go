@@ -100,7 +100,6 @@ func (w *work) note(j job, source string, o *Outcome) {
 		said = w.move.entry.said
 	}
 	w.steps = append(w.steps, Step{Said: said, Code: source, Result: o.Text, Failed: o.Error != ""})
-	w.outputs = append(w.outputs, o.Text)
 }
 
 // shownImages returns the first pictures of those that a model may be shown.
@@ -228,7 +227,7 @@ const maxWhyBytes = 300
 func adviceFor(kind llm.Kind) string {
 	switch kind {
 	case llm.Limited, llm.Overloaded, llm.Unreachable, llm.Cut:
-		return "Try again in a moment. Python code runs without a model."
+		return "Try again later. Python code runs without a model."
 	case llm.TooLong, llm.Oversized:
 		return "Ask for less at once, or begin a new chat. Python code runs without a model."
 	case llm.NoTools:

@@ -121,7 +121,10 @@ func (k *knownNumbers) has(v value) bool {
 
 // given returns all texts that the model was given on this task, and what it wrote for them to come about.
 func (w *work) given() []string {
-	all := append(slices.Clone(w.outputs), w.task.Message)
+	all := []string{w.task.Message}
+	for _, s := range w.steps {
+		all = append(all, s.Result)
+	}
 	for _, s := range w.steps {
 		all = append(all, s.Code)
 	}

@@ -20,7 +20,7 @@ import (
 func newModel(ctx context.Context, c config.Config, log *slog.Logger, environ []string) (agent.Options, error) {
 	client, err := wire.NewClient(c.CABundle)
 	if err != nil {
-		return agent.Options{}, fault.New(fault.Invalid, err, "--ca-bundle: "+err.Error())
+		return agent.Options{}, fault.New(fault.Invalid, nil, "--ca-bundle: "+err.Error())
 	}
 	choice, err := chosenModel(ctx, c, client, environ)
 	if err != nil {
@@ -55,10 +55,13 @@ func factsOf(c config.Config) agent.Facts {
 
 // chosenModel returns the model that is configured, else one of an Ollama that answers, else nil.
 func chosenModel(ctx context.Context, c config.Config, client *http.Client, environ []string) (*vendors.Choice, error) {
+	if c.MaxCost > 0 && c.ModelPrices == (config.Prices{}) {
+		return nil, fault.New(fault.Invalid, nil, "--max-cost needs --model-price, since costs are counted by it")
+	}
 	lookup := variables(environ)
 	choice, err := vendors.Choose(vendors.Settings{Model: c.Model, URL: c.ModelURL, KeyFile: c.ModelKeyFile, Variable: lookup})
 	if err != nil {
-		return nil, fault.New(fault.Invalid, err, err.Error())
+		return nil, fault.New(fault.Invalid, nil, err.Error())
 	}
 	if choice == nil && c.Model == "" {
 		choice = vendors.Find(ctx, client, lookup)

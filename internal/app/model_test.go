@@ -92,6 +92,20 @@ func TestModelWithoutKey(t *testing.T) {
 	}
 }
 
+// A bound for costs that nothing is counted by would be none.
+func TestCostWithoutPrice(t *testing.T) {
+	c := unset()
+	c.Model, c.MaxCost = "none", 0.5
+	_, err := app.NewModel(t.Context(), c, slog.New(slog.DiscardHandler), nil)
+	if kind, message := fault.Shown(err); kind != fault.Invalid || !strings.Contains(message, "--model-price") || err.Error() != message {
+		t.Errorf("error = %v, %q; want one that names --model-price, once", err, message)
+	}
+	c.ModelPrices = config.Prices{Input: 3, Cached: 3, Output: 15}
+	if _, err := app.NewModel(t.Context(), c, slog.New(slog.DiscardHandler), nil); err != nil {
+		t.Errorf("with prices: %v", err)
+	}
+}
+
 func TestDoctorTellsTheModel(t *testing.T) {
 	for _, tt := range []struct {
 		change func(*config.Config)

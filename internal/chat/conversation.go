@@ -33,7 +33,7 @@ type conversation struct {
 	loss      string           // why the variables of the last turn are lost, "" if they are not
 	lock      pypi.Lock        // what is installed
 	packages  string           // the same as the store has it
-	history   []agent.Exchange // what a model is told of earlier turns, bounded by package agent
+	history   []agent.Exchange // what a model is told of earlier turns; see Service.remember
 	runs      int              // of code, in all turns; results are named by them
 	begun     time.Time
 	saved     bool // the store has a record of it
@@ -41,6 +41,8 @@ type conversation struct {
 	gone      bool // it was deleted: nothing may run in it any more
 
 	used atomic.Int64 // begin of the last turn, Unix nanoseconds
+
+	historyBytes int // of history, guarded by the mu of the Service
 
 	mu     sync.Mutex    // guards asking
 	asking chan struct{} // closed while the code waits for the person
@@ -114,6 +116,3 @@ func (c *conversation) state() (state State, reason string) {
 	}
 	return Reset, c.loss
 }
-
-// remember notes a turn for the model of later ones; the caller has the chat.
-func (c *conversation) remember(e agent.Exchange) { c.history = agent.Remember(c.history, e) }

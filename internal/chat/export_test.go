@@ -1,6 +1,10 @@
 package chat
 
-import "context"
+import (
+	"context"
+
+	"runpython/internal/agent"
+)
 
 // Delete removes a chat with its interpreter and files, as its age does, when a test wants it. It
 // waits for a turn that is under way; turns that wait behind it find the chat unknown.
@@ -14,4 +18,18 @@ func (s *Service) Delete(ctx context.Context, owner, id string) error {
 	}
 	defer c.leave()
 	return s.remove(ctx, c)
+}
+
+// MaxHistories is the bound of Histories.
+const MaxHistories = maxHistories
+
+// Histories returns the bytes that are kept of earlier turns for models, counted anew.
+func (s *Service) Histories() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for _, c := range s.chats {
+		n += agent.HistoryBytes(c.history)
+	}
+	return n
 }

@@ -50,7 +50,7 @@ func (q *inquiry) answer(ctx context.Context) (*Reply, error) {
 	// From here on the caller may be gone, but what was said is kept.
 	save, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()
-	c.remember(answer.Exchange)
+	q.service.remember(c, answer.Exchange)
 	if err := q.service.save(save, c); err != nil {
 		return nil, err
 	}

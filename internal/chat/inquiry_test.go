@@ -211,33 +211,3 @@ func TestModelMissesAPackage(t *testing.T) {
 	}
 	want(t, reply, true, []chat.Package{{Name: "scikit-learn", Version: "1"}}, "Installed scikit-learn 1.", `has no package named "nowhere"`)
 }
-
-// What the words of a model fetch or hide becomes text; code and the rest stay.
-func TestWordsAreInert(t *testing.T) {
-	for words, want := range map[string]string{
-		"plain **bold** `a[0](x)` | a | b |":        "plain **bold** `a[0](x)` | a | b |",
-		"![x](https://evil.example/?q=1)":           `!\[x]\(https://evil.example/?q=1)`,
-		"![x][ref]\n\n[ref]: https://evil.example":  "!\\[x]\\[ref]\n\n[ref]\\: https://evil.example",
-		"[here](https://evil.example)":              `[here]\(https://evil.example)`,
-		"see https://docs.example":                  "see https://docs.example",
-		`<img src="https://evil.example">`:          `\<img src="https://evil.example">`,
-		"a < b and c<d":                             `a < b and c\<d`,
-		"```html\n<img src=x>\n![a](b)\n```\n<b>":   "```html\n<img src=x>\n![a](b)\n```\n\\<b>",
-		"`![a](b)` ![a](b)":                         "`![a](b)` !\\[a]\\(b)",
-		"<!-- hidden -->":                           `\<!-- hidden -->`,
-		"<https://evil.example>":                    `\<https://evil.example>`,
-		"[![a](https://evil.example)](https://b.c)": `[!\[a]\(https://evil.example)]\(https://b.c)`,
-	} {
-		s, _ := newService(t, withAgent(func(context.Context, agent.Task) (*agent.Answer, error) {
-			return &agent.Answer{End: agent.Answered, Words: words}, nil
-		}))
-		reply, err := s.Turn(t.Context(), chat.Request{Message: plain})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := strings.TrimSuffix(reply.Text[:strings.LastIndex(reply.Text, "By `test/model`")], "\n\n")
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("words %q (-want +got):\n%s", words, diff)
-		}
-	}
-}

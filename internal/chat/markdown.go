@@ -121,15 +121,15 @@ func (b *blocks) share(room int) int {
 
 // fenced puts content into a fence that is longer than any run of backticks in it.
 func fenced(language, content string) string {
-	marks := strings.Repeat("`", max(3, longest(content)+1))
+	marks := strings.Repeat("`", max(3, longest(content, '`')+1))
 	return marks + language + "\n" + content + "\n" + marks
 }
 
-// longest is the length of the longest run of backticks in s.
-func longest(s string) int {
+// longest is the length of the longest run of a mark in s.
+func longest(s string, mark byte) int {
 	most, run := 0, 0
 	for i := range len(s) {
-		if s[i] != '`' {
+		if s[i] != mark {
 			run = 0
 			continue
 		}
@@ -141,7 +141,7 @@ func longest(s string) int {
 
 // breakRuns shortens runs of more than longestRun backticks, which a fence would have to outdo.
 func breakRuns(s string) string {
-	if longest(s) <= longestRun {
+	if longest(s, '`') <= longestRun {
 		return s
 	}
 	var b strings.Builder
@@ -176,7 +176,7 @@ func shortPath(path string) string {
 // code marks text as code within a line, whatever characters it has.
 func code(s string) string {
 	s = strings.Map(printable, s)
-	marks := strings.Repeat("`", longest(s)+1)
+	marks := strings.Repeat("`", longest(s, '`')+1)
 	if len(marks) > 1 {
 		return marks + " " + s + " " + marks
 	}

@@ -38,8 +38,10 @@ type shipment struct {
 	removed  []string
 	present  []string // asked for by name, and there already
 	warnings []string
-	reasons  int    // why something is not installed, those that are told
-	buildLog string // the end of what the last build has printed that failed
+	reasons  int      // why something is not installed
+	untold   int      // of these reasons, too many to be told
+	untried  []string // that code imports, after something that ended the tries
+	buildLog string   // the end of what the last build has printed that failed
 
 	done    bool     // something was installed before the run
 	changed []string // import names of what got another version then
@@ -121,6 +123,7 @@ func (x *execution) supply() func(ctx context.Context, missing []string) (change
 		return nil
 	}
 	return func(ctx context.Context, missing []string) ([]string, error) {
+		defer x.problemsLeftOut()
 		wanted := x.distributions(missing)
 		if len(wanted) == 0 {
 			return nil, nil
@@ -152,7 +155,7 @@ func (x *execution) installImported(ctx context.Context, wanted []string) (chang
 // installEach installs what it can of the packages that code imports, until something else
 // than the packages stands in the way.
 func (x *execution) installEach(ctx context.Context, wanted []string) (changed []string) {
-	for _, name := range wanted {
+	for i, name := range wanted {
 		r, err := x.install(ctx, []string{name})
 		if ctx.Err() != nil {
 			break
@@ -163,6 +166,7 @@ func (x *execution) installEach(ctx context.Context, wanted []string) (changed [
 		}
 		x.notImported(ctx, err)
 		if kind, _ := fault.Shown(err); kind != fault.Invalid {
+			x.shipment.untried = wanted[i+1:]
 			break
 		}
 	}
@@ -195,9 +199,26 @@ func (x *execution) notImported(ctx context.Context, err error) {
 
 // problem adds a sentence, unless there are enough.
 func (x *execution) problem(sentence string) {
-	if x.shipment.reasons++; x.shipment.reasons <= toldReasons && !slices.Contains(x.problems, sentence) {
+	x.shipment.reasons++
+	switch {
+	case slices.Contains(x.problems, sentence):
+	case x.shipment.reasons > toldReasons:
+		x.shipment.untold++
+	default:
 		x.problems = append(x.problems, sentence)
 	}
+}
+
+// problemsLeftOut tells what the sentences about missing packages are silent about.
+func (x *execution) problemsLeftOut() {
+	s := &x.shipment
+	if list := listed(s.untried, func(name string) string { return name }); list != "" {
+		x.problems = append(x.problems, "Not tried after that: "+list+"; leave out what cannot be installed, or send the code again.")
+	}
+	if s.untold > 0 {
+		x.problems = append(x.problems, fmt.Sprintf("There are more packages that are not installed; %d reasons are left out here.", s.untold))
+	}
+	s.untried, s.untold = nil, 0
 }
 
 // reason returns what may be told of a failed install.

@@ -192,6 +192,16 @@ func TestPackagesThatCannotBeHad(t *testing.T) {
 			t.Errorf("problems %q", r.Problems)
 		}
 	})
+	t.Run("one that ends the tries", func(t *testing.T) {
+		r := ask(t, s, "", "import nowhere pandas offline late later")
+		want(t, r, true, []chat.Package{{Name: "pandas", Version: "1"}}, "the package index cannot be reached.", "Not tried after that: late, later;")
+	})
+	t.Run("more reasons than are told", func(t *testing.T) {
+		r := ask(t, s, "", "import StringIO distutils imp RPi win32api urllib2 nowhere")
+		if n := len(r.Problems); n != 6 || !strings.Contains(r.Text, "2 reasons are left out here.") {
+			t.Errorf("%d problems:\n%s", n, r.Text)
+		}
+	})
 	t.Run("no index", func(t *testing.T) {
 		index.taken()
 		want(t, ask(t, s, "", "import offline pandas"), true, nil, "the package index cannot be reached.", "No module named 'offline'")

@@ -101,11 +101,12 @@ type Service struct {
 
 	// mu guards what follows. It is never held while a turn runs; who holds a chat's
 	// turn may lock it, and under it a turn is only tried, never waited for.
-	mu     sync.Mutex
-	chats  map[string]*conversation
-	living map[*conversation]*place
-	swept  time.Time
-	closed bool
+	mu        sync.Mutex
+	chats     map[string]*conversation
+	living    map[*conversation]*place
+	histories int // bytes of the histories of all chats
+	swept     time.Time
+	closed    bool
 }
 
 // NewService returns a Service.
@@ -169,7 +170,7 @@ func (s *Service) turnIn(ctx context.Context, c *conversation, r Request, read m
 			return reply, err
 		}
 		if !x.notCode() && !x.mayBeProse() {
-			c.remember(agent.Exchange{Message: r.Message, Steps: []agent.Step{{Code: x.code(), Result: reply.Text, Failed: reply.IsError}}})
+			s.remember(c, agent.Exchange{Message: r.Message, Steps: []agent.Step{{Code: x.code(), Result: reply.Text, Failed: reply.IsError}}})
 			return reply, nil
 		}
 		inquiry.runs = append(inquiry.runs, x)
@@ -344,6 +345,8 @@ func (s *Service) drop(c *conversation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.chats, c.id)
+	c.history = nil
+	s.noteHistory(c)
 }
 
 // Close ends all interpreters, also those that run. It lets turns under way end, whose

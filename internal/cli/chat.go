@@ -36,7 +36,8 @@ A chat lives as long as the process that holds it, for now: --chat finds chats i
 and a new one answers that the chat is unknown.
 
 In a dialogue Enter sends the message. An open bracket, string or fence goes on in the next line, a block
-until an empty line, and a paste of several lines is one message. A name alone shows that variable. Ctrl-C stops a run and keeps its
+until an empty line, and a paste of several lines is one message. A name alone shows that variable
+when there is no model, to which it is a word. Ctrl-C stops a run and keeps its
 variables, Ctrl-D or exit leaves. When the code calls input(), Enter answers and Ctrl-D declines.`
 
 const chatExamples = `  runpython chat 'print(6 * 7)'

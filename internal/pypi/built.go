@@ -115,7 +115,10 @@ func (j *job) built(ctx context.Context, pin wheel.Pin) (*cache.Held, error) {
 	}
 	h, err = j.build(ctx, pin)
 	if err != nil && errors.Is(context.Cause(ctx), errTime) {
-		return nil, fault.New(fault.Unsupported, err, fmt.Sprintf("%s has no wheel, and building it from its source was stopped after %v s: that is the time limit of an install (--install-timeout)", pin, j.in.config.Time.Seconds()))
+		// Kept as well: what goes on without this package shall not wait for it a second time.
+		err = fault.New(fault.Invalid, err, fmt.Sprintf("%s has no wheel, and building it from its source was stopped after %v s: that is the time limit of an install (--install-timeout)", pin, j.in.config.Time.Seconds()))
+		j.in.builds.remember(pin.SHA256, err)
+		return nil, err
 	}
 	if isLasting(err) && ctx.Err() == nil {
 		err = j.in.refused(pin, err)

@@ -90,8 +90,8 @@ type sourcing struct {
 	untimed bool
 }
 
-// offerAll offers the sources of the projects that e names. Its error is e's when that makes
-// no difference.
+// offerAll offers the sources of the projects that e names. When that makes no difference its error
+// is e's, or says that there is nothing to build.
 func (s *sourcing) offerAll(ctx context.Context, e sourceless) error {
 	more := false
 	for _, name := range e.none.Names {
@@ -105,10 +105,13 @@ func (s *sourcing) offerAll(ctx context.Context, e sourceless) error {
 		}
 		more = more || n > 0
 	}
-	if !more {
-		return e.err
+	switch {
+	case more:
+		return nil
+	case e.none.SourceOnly: // uv's words are for a server that builds nothing
+		return fault.New(fault.Invalid, e.err, fmt.Sprintf("nothing that fits of %s can be installed: it has no wheel, and its sources were withdrawn, have no digest, or are neither .tar.gz nor .zip", strings.Join(e.none.Names, ", ")))
 	}
-	return nil
+	return e.err
 }
 
 // offerNeeds offers the sources of what a built package needs, where that has no wheel at all:

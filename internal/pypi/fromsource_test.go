@@ -403,6 +403,20 @@ func TestFailedBuilds(t *testing.T) {
 	}
 }
 
+// What has sources that must not be built is not said to lack builds.
+func TestSourcesThatAreNotBuilt(t *testing.T) {
+	w := &workshop{}
+	b := built(t, w, from(sources(t)))
+	for _, ask := range []string{"raw==3.0", "raw==6.0"} {
+		if got := b.refused(t, ask); !strings.HasPrefix(got, "nothing that fits of raw can be installed: it has no wheel, and its sources were withdrawn, have no digest,") {
+			t.Errorf("%s: message %q", ask, got)
+		}
+	}
+	if begun, _ := w.count(); begun != 0 {
+		t.Errorf("%d builds", begun)
+	}
+}
+
 // Many chats that need one source, of two programs: one build.
 func TestOneBuildForAll(t *testing.T) {
 	w, x, dir := &workshop{}, sources(t), t.TempDir()
@@ -442,6 +456,24 @@ func TestStoppedBuild(t *testing.T) {
 		t.Errorf("afterwards: %s", r.Lock)
 	}
 	if begun, ended := w.count(); begun != 2 || ended != 2 {
+		t.Errorf("%d builds begun, %d ended", begun, ended)
+	}
+}
+
+// A build that takes too long is a matter of its package, which is not waited for a second time.
+func TestBuildBeyondTheTimeLimit(t *testing.T) {
+	x, w := sources(t), &workshop{wait: make(chan struct{})}
+	b := built(t, w, func(c *pypi.Config) {
+		from(x)(c)
+		c.Time = 5 * time.Second
+	})
+	for range 2 {
+		_, err := b.Install(t.Context(), pypi.Request{Folder: b.env("a"), Requirements: []string{"raw<2"}})
+		if kind, text := fault.Shown(err); kind != fault.Invalid || !strings.Contains(text, "building it from its source was stopped after 5 s") {
+			t.Errorf("%v: %s", kind, text)
+		}
+	}
+	if begun, ended := w.count(); begun != 1 || ended != 1 {
 		t.Errorf("%d builds begun, %d ended", begun, ended)
 	}
 }

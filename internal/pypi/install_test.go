@@ -198,3 +198,21 @@ func TestBytecodeComesLater(t *testing.T) {
 		t.Error("the stage is left")
 	}
 }
+
+// Of one request all conditions count, and they replace those of earlier ones.
+func TestConditionsOfOneRequest(t *testing.T) {
+	b := open(t, from(shop(t)))
+	if got := b.refused(t, "leaf==1.0", "leaf==2.0"); !strings.Contains(got, "leaf 1.0 and leaf 2.0 do not go together") {
+		t.Errorf("message %q", got)
+	}
+	r := b.install(t, "a", pypi.Lock{}, "leaf>=1", "leaf<2")
+	if got, want := r.Lock.String(), "leaf 1.0"; got != want {
+		t.Errorf("installed %q, want %q", got, want)
+	}
+	if r = b.install(t, "a", r.Lock, "leaf"); r.Lock.String() != "leaf 1.0" {
+		t.Errorf("asked for without a condition: %q, want what is there", r.Lock)
+	}
+	if r = b.install(t, "a", r.Lock, "leaf>1"); r.Lock.String() != "leaf 2.0" {
+		t.Errorf("asked for anew: %q, want the new wish", r.Lock)
+	}
+}

@@ -51,25 +51,26 @@ func (j *job) resolve(ctx context.Context) error {
 }
 
 // merge adds what is asked for to what was asked for earlier. Of one name the new wish
-// counts: who asks for another version shall get it.
+// counts: who asks for another version shall get it. Wishes of one request hold together.
 func merge(earlier, asked []requirement.Requirement) []requirement.Requirement {
-	all := slices.Clone(earlier)
+	old, all := slices.Clone(earlier), []requirement.Requirement(nil)
 	for _, r := range asked {
-		same := func(old requirement.Requirement) bool {
-			return old.Name == r.Name && old.Marker == "" && r.Marker == ""
-		}
-		if i := slices.IndexFunc(all, same); i >= 0 {
-			r.Extras = append(slices.Clone(r.Extras), all[i].Extras...)
-			slices.Sort(r.Extras)
-			r.Extras = slices.Compact(r.Extras)
-			if len(r.Clause) == 0 {
-				r.Clause = all[i].Clause
+		isSame := func(o requirement.Requirement) bool { return o.Name == r.Name && o.Marker == "" && r.Marker == "" }
+		isOther := slices.ContainsFunc(asked, func(o requirement.Requirement) bool { return isSame(o) && len(o.Clause) > 0 })
+		for _, o := range old {
+			if !isSame(o) {
+				continue
 			}
-			all = slices.Delete(all, i, i+1)
+			r.Extras = slices.Concat(r.Extras, o.Extras)
+			if !isOther {
+				r.Clause = slices.Concat(r.Clause, o.Clause)
+			}
 		}
-		all = append(all, r)
+		slices.Sort(r.Extras)
+		r.Extras = slices.Compact(r.Extras)
+		old, all = slices.DeleteFunc(old, isSame), append(all, r)
 	}
-	return all
+	return append(old, all...)
 }
 
 // texts returns requirements as a lock keeps them, each once.

@@ -157,10 +157,10 @@ func (a *answer) response() (*llm.Response, error) {
 		m.Thinking = thinking(a.message.Content)
 	}
 	u := a.message.Usage
-	cached := int(u.CacheReadInputTokens)
+	cached := wire.Counted(u.CacheReadInputTokens)
 	return &llm.Response{Message: m, Stop: stopOf(a.message.StopReason, len(m.Calls) > 0), Usage: llm.Usage{
-		Input: int(u.InputTokens) + int(u.CacheCreationInputTokens) + cached, Cached: cached,
-		Output: int(u.OutputTokens), Thinking: int(u.OutputTokensDetails.ThinkingTokens),
+		Input: wire.Counted(u.InputTokens) + wire.Counted(u.CacheCreationInputTokens) + cached, Cached: cached,
+		Output: wire.Counted(u.OutputTokens), Thinking: wire.Counted(u.OutputTokensDetails.ThinkingTokens),
 	}}, nil
 }
 

@@ -324,8 +324,8 @@ func (a *answer) tokens(asked, arguments int) llm.Usage {
 		}
 	}
 	return llm.Usage{
-		Input: int(u.PromptTokens), Cached: int(max(u.PromptTokensDetails.CachedTokens, cacheHits(u))),
-		Output: int(u.CompletionTokens), Thinking: int(u.CompletionTokensDetails.ReasoningTokens),
+		Input: wire.Counted(u.PromptTokens), Cached: wire.Counted(max(u.PromptTokensDetails.CachedTokens, cacheHits(u))),
+		Output: wire.Counted(u.CompletionTokens), Thinking: wire.Counted(u.CompletionTokensDetails.ReasoningTokens),
 	}
 }
 

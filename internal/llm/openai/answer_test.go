@@ -227,6 +227,10 @@ func TestUsage(t *testing.T) {
 			"DeepSeek", `{"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":50,"prompt_cache_hit_tokens":80,"prompt_cache_miss_tokens":20}}`,
 			llm.Usage{Input: 100, Cached: 80, Output: 50},
 		},
+		{
+			"claims", `{"choices":[],"usage":{"prompt_tokens":9000000000000000000,"completion_tokens":-9}}`,
+			llm.Usage{Input: 1_000_000_000},
+		},
 		{"none", `{"choices":[]}`, llm.Usage{Input: 25, Output: 3, Thinking: 1, Estimated: true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

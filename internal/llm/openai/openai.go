@@ -73,7 +73,7 @@ type Model struct {
 func New(c Config) *Model {
 	// Not the SDK's client: that one takes addresses, keys and headers from the environment, whatever the server.
 	options := []option.RequestOption{
-		option.WithBaseURL(c.BaseURL), option.WithHTTPClient(c.HTTP), option.WithMaxRetries(0), option.WithMiddleware(c.Server.Do),
+		option.WithBaseURL(c.BaseURL), option.WithHTTPClient(c.HTTP), option.WithMaxRetries(0),
 	}
 	if c.Server.Key != "" {
 		options = append(options, option.WithAPIKey(c.Server.Key))
@@ -98,7 +98,8 @@ func (m *Model) Complete(ctx context.Context, r llm.Request) (*llm.Response, err
 		return nil, &llm.Error{Kind: llm.Invalid, Message: "the request to the model cannot be written", Err: err}
 	}
 	var resp *http.Response
-	_, err = m.chats.New(ctx, sdk.ChatCompletionNewParams{}, option.WithRequestBody("application/json", body), option.WithResponseBodyInto(&resp))
+	_, err = m.chats.New(ctx, sdk.ChatCompletionNewParams{}, option.WithMiddleware(server.Do),
+		option.WithRequestBody("application/json", body), option.WithResponseBodyInto(&resp))
 	if err != nil {
 		return nil, server.Broken(ctx, err)
 	}
@@ -124,7 +125,7 @@ func (m *Model) named(ctx context.Context) (*wire.Server, error) {
 	if m.server.Model != "" {
 		return m.server, nil
 	}
-	page, err := m.catalog.List(ctx)
+	page, err := m.catalog.List(ctx, option.WithMiddleware(m.server.Do))
 	if err != nil {
 		return nil, m.server.Broken(ctx, err)
 	}

@@ -187,6 +187,37 @@ func TestFirstModelOfAServer(t *testing.T) {
 	}
 }
 
+// What is told of a server names the model that was asked for, also when it is the server's first one.
+func TestFirstModelIsNamedInErrors(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Path == "/v1/models" {
+			_, _ = w.Write([]byte(`{"data":[{"id":"q05"}]}`))
+			return
+		}
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = w.Write([]byte(`{"error":{"message":"this model does not support tools"}}`))
+	}))
+	defer server.Close()
+	m := model(t, server.URL, func(c *openai.Config) { c.Server.Model = "" })
+	if _, err := m.Complete(t.Context(), llm.Request{}); llm.KindOf(err) != llm.NoTools || !strings.Contains(err.Error(), "model q05") {
+		t.Errorf("error = %v, want one of kind %q that names q05", err, llm.NoTools)
+	}
+}
+
+// A server without a list of models is not one that lacks a model, since none was named.
+func TestNoListOfModels(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = w.Write([]byte("/v1/models not found"))
+	}))
+	defer server.Close()
+	m := model(t, server.URL, func(c *openai.Config) { c.Server.Model = "" })
+	if _, err := m.Complete(t.Context(), llm.Request{}); llm.KindOf(err) != llm.Invalid {
+		t.Errorf("error = %v, want one of kind %q", err, llm.Invalid)
+	}
+}
+
 func TestNoModelOnAServer(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

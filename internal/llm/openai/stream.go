@@ -9,6 +9,8 @@ import (
 	"iter"
 
 	sdk "github.com/openai/openai-go/v3"
+
+	"runpython/internal/llm"
 )
 
 // maxEventBytes bounds one event of a stream, which has a few tokens, and a whole call from some servers.
@@ -64,7 +66,7 @@ var errNotJSON = errors.New("the answer is not JSON")
 func decode(data []byte) (sdk.ChatCompletionChunk, error) {
 	var c sdk.ChatCompletionChunk
 	if !json.Valid(data) {
-		if data = escapeControls(data); !json.Valid(data) {
+		if data = llm.EscapeControls(data); !json.Valid(data) {
 			return c, errNotJSON
 		}
 	}
@@ -84,7 +86,7 @@ func whole(data []byte) (sdk.ChatCompletionChunk, error) {
 		return c, err
 	}
 	var at sdk.ChatCompletion
-	if err := at.UnmarshalJSON(escapeControls(data)); err != nil {
+	if err := at.UnmarshalJSON(llm.EscapeControls(data)); err != nil {
 		return c, errNotJSON
 	}
 	for i := range min(len(c.Choices), len(at.Choices)) {
@@ -95,34 +97,4 @@ func whole(data []byte) (sdk.ChatCompletionChunk, error) {
 		}
 	}
 	return c, nil
-}
-
-// escapeControls escapes control characters that stand in strings of JSON as they are, which it forbids
-// (RFC 8259, section 7) and some servers write.
-func escapeControls(data []byte) []byte {
-	if !bytes.ContainsFunc(data, func(r rune) bool { return r < ' ' }) {
-		return data
-	}
-	const digits = "0123456789abcdef"
-	out := make([]byte, 0, len(data)+len(data)/8)
-	within, escaped := false, false
-	for _, b := range data {
-		switch {
-		case within && b < ' ':
-			if escaped { // the backslash stood before a character that cannot be escaped so
-				out = append(out, '\\')
-			}
-			out = append(out, '\\', 'u', '0', '0', digits[b>>4], digits[b&15])
-			escaped = false
-			continue
-		case escaped:
-			escaped = false
-		case within && b == '\\':
-			escaped = true
-		case b == '"':
-			within = !within
-		}
-		out = append(out, b)
-	}
-	return out
 }

@@ -51,9 +51,15 @@ const (
 )
 
 // Find returns a model of the Ollama that runs on this machine, or where OLLAMA_HOST says, nil when none
-// answers within FindTime or none has a model that writes: the one that was changed last.
+// answers within FindTime or none has a model that writes: the one that was changed last. Whoever answers there
+// does not get the key of KeyVariable, which is for a server that somebody chooses.
 func Find(ctx context.Context, client *http.Client, variable func(name string) string) *Choice {
-	c, err := Choose(Settings{Model: ollama + "/any", Variable: variable})
+	c, err := Choose(Settings{Model: ollama + "/any", Variable: func(name string) string {
+		if name == KeyVariable {
+			return ""
+		}
+		return variable(name)
+	}})
 	if err != nil {
 		return nil
 	}

@@ -236,6 +236,19 @@ func TestFind(t *testing.T) {
 			}
 		})
 	}
+	t.Run("keys of others", func(t *testing.T) {
+		var sent []string
+		server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			sent = append(sent, r.Header.Get("Authorization"))
+		}))
+		defer server.Close()
+		for _, key := range []string{vendors.KeyVariable, "OLLAMA_API_KEY"} {
+			vendors.Find(t.Context(), client(t), environ("OLLAMA_HOST="+server.URL, key+"=k"))
+		}
+		if diff := cmp.Diff([]string{"", "Bearer k"}, sent); diff != "" {
+			t.Errorf("sent (-want +got):\n%s", diff)
+		}
+	})
 	t.Run("nobody answers", func(t *testing.T) {
 		server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)

@@ -28,6 +28,8 @@ const (
 	connectTime   = 10 * time.Second
 	handshakeTime = 10 * time.Second
 	keptIdle      = 90 * time.Second // connections that nobody uses
+	// keptConnections is how many of them are kept. Servers that do not speak HTTP/2 need one for each request under way.
+	keptConnections = 32
 )
 
 // Bounds of an HTTP client.
@@ -45,6 +47,8 @@ func NewClient(caBundle string) (*http.Client, error) {
 		DialContext:            (&net.Dialer{Timeout: connectTime}).DialContext,
 		TLSHandshakeTimeout:    handshakeTime,
 		IdleConnTimeout:        keptIdle,
+		MaxIdleConns:           keptConnections,
+		MaxIdleConnsPerHost:    keptConnections,
 		MaxResponseHeaderBytes: maxHeaderBytes,
 		ForceAttemptHTTP2:      true,
 	}

@@ -69,3 +69,9 @@ func Object(arguments string) json.RawMessage {
 
 // Estimate returns the tokens of text of that many bytes where a server does not count them.
 func Estimate(size int) int { return (size + 3) / 4 }
+
+// maxCounted bounds the tokens of one request, so that no sum of what servers claim runs over.
+const maxCounted = 1_000_000_000
+
+// Counted returns the tokens that a server claims, from 0 to 1,000,000,000.
+func Counted(claimed int64) int { return int(min(max(claimed, 0), maxCounted)) }

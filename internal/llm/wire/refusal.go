@@ -19,6 +19,9 @@ import (
 func (s *Server) Refused(status int, header http.Header, body []byte) *llm.Error {
 	words := wordsOf(body)
 	kind := kindOf(status, words)
+	if kind == llm.NoModel && s.Model == "" {
+		kind = llm.Invalid // none was asked for: it is the list of models that is not there
+	}
 	e := &llm.Error{Kind: kind, Message: s.say(kind, status, words), Err: s.cause(status, words)}
 	if kind == llm.Limited || kind == llm.Overloaded {
 		e.RetryAfter = retryAfter(header, words, time.Now())

@@ -42,6 +42,12 @@ const (
 	maxErrorBytes  = 64 << 10 // what is longer is cut off
 )
 
+// Bounds of what is still read of a body when all that matters of it has been.
+const (
+	maxRestBytes = 64 << 10
+	restTime     = 100 * time.Millisecond
+)
+
 // Do sends one request by way of next and makes of its failure, or of the refusal of the server, an
 // *llm.Error. The body that it returns is bounded and must be closed. It is a middleware of the SDKs.
 func (s *Server) Do(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
@@ -59,6 +65,9 @@ func (s *Server) Do(r *http.Request, next func(*http.Request) (*http.Response, e
 		b.left = maxStreamBytes
 	}
 	if resp.StatusCode/100 == 2 {
+		if isPage(resp.Header) {
+			return nil, errors.Join(s.page(), b.Close())
+		}
 		resp.Body = b
 		return resp, nil
 	}
@@ -122,6 +131,15 @@ func (s *Server) silent(d time.Duration) error {
 	return &llm.Error{Kind: llm.Cut, Message: fmt.Sprintf("%s has said nothing for %s", s.Name, d)}
 }
 
+// page is the error of an answer that is a web page: that of a login, a proxy, or of a server with an interface for people.
+func (s *Server) page() *llm.Error {
+	message := s.Name + " answers with a web page"
+	if s.AddressFrom != "" {
+		message += ": see " + s.AddressFrom
+	}
+	return &llm.Error{Kind: llm.Invalid, Message: message}
+}
+
 func (s *Server) withoutKey(err error) error {
 	if s.Key == "" || !strings.Contains(err.Error(), s.Key) {
 		return err
@@ -131,6 +149,10 @@ func (s *Server) withoutKey(err error) error {
 
 func isStream(h http.Header) bool {
 	return strings.HasPrefix(strings.ToLower(h.Get("Content-Type")), "text/event-stream")
+}
+
+func isPage(h http.Header) bool {
+	return strings.HasPrefix(strings.ToLower(h.Get("Content-Type")), "text/html")
 }
 
 func or(d, other time.Duration) time.Duration {
@@ -200,8 +222,13 @@ func (b *body) heard() {
 	b.silence.begin()
 }
 
-// Close ends the request.
+// Close ends the request. A stream says that it is over before its body is, and only a connection whose body
+// was read to its end serves the next request.
 func (b *body) Close() error {
+	b.silence.end()
+	b.silence.limit = restTime
+	b.silence.begin()
+	_, _ = io.CopyN(io.Discard, b.from, maxRestBytes) // an error only means that the connection is of no more use
 	b.silence.end()
 	b.silence.cancel(nil)
 	return b.from.Close() //nolint:wrapcheck // a closer

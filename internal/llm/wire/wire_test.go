@@ -193,6 +193,17 @@ func TestBodiesAreBounded(t *testing.T) {
 	})
 }
 
+// A page for people under an address that should have models, as that of a login or a proxy, is no answer that breaks off.
+func TestWebPages(t *testing.T) {
+	_, err := do(t.Context(), t, &wire.Server{Name: "groq", AddressFrom: "--model-url"}, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = w.Write([]byte("<!doctype html>"))
+	})
+	if llm.KindOf(err) != llm.Invalid || !strings.Contains(err.Error(), "web page: see --model-url") {
+		t.Errorf("error = %v, want one that names --model-url", err)
+	}
+}
+
 // A server that says nothing does not hold anybody for ever.
 func TestSilence(t *testing.T) {
 	wait := func(_ http.ResponseWriter, r *http.Request) {

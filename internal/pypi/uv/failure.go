@@ -97,6 +97,9 @@ var explanations = []explanation{
 	{pattern.New(specExp + ` (?:has|have) (?:an invalid package format|invalid metadata|inconsistent metadata)`), fault.Invalid, func(_ *complaint, m []string) string {
 		return spaced(m[1]) + " is not as wheels must be, so it is not installed; another version may be"
 	}},
+	{pattern.New("Package `" + nameExp + "` was included as a URL dependency"), fault.Invalid, func(_ *complaint, m []string) string {
+		return "what was asked for needs " + m[1] + " from an address of its own, and packages come only from the package index here"
+	}},
 	{pattern.New(nameExp + ` was not found in the (?:package registry|provided package locations)`), fault.Invalid, noSuchProject},
 	{pattern.New(specExp + ` was yanked`), fault.Invalid, func(_ *complaint, m []string) string {
 		return fmt.Sprintf("%s was withdrawn by its authors (yanked); ask for another version, or for exactly that one", spaced(m[1]))

@@ -61,6 +61,14 @@ var printed = map[string]struct{ text, want string }{
 		"error: No solution found when resolving dependencies\n  cause: Because badhash==1.0 has an invalid package format and only badhash==1.0 is available, we can conclude that all versions of badhash cannot be used.\n         And because you require badhash, we can conclude that your requirements are unsatisfiable.\n\nhint: The structure of `badhash` (v1.0) was invalid:\n  Failed to read from zip file",
 		"badhash 1.0 is not as wheels must be, so it is not installed; another version may be",
 	},
+	"a need by its address": {
+		"error: Failed to resolve dependencies for package `md==1.0`\n  cause: Package `goodone` was included as a URL dependency. URL dependencies must be expressed as direct requirements or constraints. Consider adding `goodone @ http://169.254.169.254/x.whl` to your dependencies or constraints file.",
+		"what was asked for needs goodone from an address of its own, and packages come only from the package index here",
+	},
+	"invalid metadata": {
+		"error: No solution found when resolving dependencies\n  cause: Because md2==1.0 has invalid metadata and only md2==1.0 is available, we can conclude that all versions of md2 cannot be used.\n         And because you require md2, we can conclude that your requirements are unsatisfiable.",
+		"md2 1.0 is not as wheels must be, so it is not installed; another version may be",
+	},
 	"something new": {"error: the moon is full\n", "the packages could not be resolved; the operator's log has the reason"},
 	"nothing":       {"", "the packages could not be resolved; the operator's log has the reason"},
 }
