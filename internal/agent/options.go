@@ -13,7 +13,7 @@ type Protocol string
 // The protocols. The empty one is Auto.
 const (
 	// Auto begins with Tools for models that are good at them, with Fenced for others, and changes over to
-	// Fenced for what is left of the process when tool calls do not come to anything.
+	// Fenced when tool calls do not come to anything: for the task, or for all later ones if none ever did.
 	Auto Protocol = "auto"
 	// Tools is a tool that the model calls with code.
 	Tools Protocol = "tools"

@@ -55,9 +55,6 @@ func factsOf(c config.Config) agent.Facts {
 
 // chosenModel returns the model that is configured, else one of an Ollama that answers, else nil.
 func chosenModel(ctx context.Context, c config.Config, client *http.Client, environ []string) (*vendors.Choice, error) {
-	if c.MaxCost > 0 && c.ModelPrices == (config.Prices{}) {
-		return nil, fault.New(fault.Invalid, nil, "--max-cost needs --model-price, since costs are counted by it")
-	}
 	lookup := variables(environ)
 	choice, err := vendors.Choose(vendors.Settings{Model: c.Model, URL: c.ModelURL, KeyFile: c.ModelKeyFile, Variable: lookup})
 	if err != nil {
@@ -65,6 +62,9 @@ func chosenModel(ctx context.Context, c config.Config, client *http.Client, envi
 	}
 	if choice == nil && c.Model == "" {
 		choice = vendors.Find(ctx, client, lookup)
+	}
+	if choice != nil && c.MaxCost > 0 && c.ModelPrices == (config.Prices{}) {
+		return nil, fault.New(fault.Invalid, nil, "--max-cost needs --model-price, since costs are counted by it")
 	}
 	return choice, nil
 }

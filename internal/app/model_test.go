@@ -95,7 +95,7 @@ func TestModelWithoutKey(t *testing.T) {
 // A bound for costs that nothing is counted by would be none.
 func TestCostWithoutPrice(t *testing.T) {
 	c := unset()
-	c.Model, c.MaxCost = "none", 0.5
+	c.ModelURL, c.MaxCost = "http://127.0.0.1:1", 0.5
 	_, err := app.NewModel(t.Context(), c, slog.New(slog.DiscardHandler), nil)
 	if kind, message := fault.Shown(err); kind != fault.Invalid || !strings.Contains(message, "--model-price") || err.Error() != message {
 		t.Errorf("error = %v, %q; want one that names --model-price, once", err, message)

@@ -30,7 +30,7 @@ func (s *Service) noteHistory(c *conversation) {
 }
 
 // forget gives up histories of chats that nobody uses, those that were used least recently first, until half
-// of the room is free, so that it has not to be done at each turn; the caller holds mu.
+// of the room is free, so that it need not be done at each turn; the caller holds mu.
 func (s *Service) forget() {
 	var all []*conversation
 	for _, c := range s.chats {

@@ -17,6 +17,9 @@ import (
 // where it leads; a fence that is left open would make the fences of what follows the markup around it.
 // Code stays as it is, and so do emphasis, lists and tables.
 func inert(markdown string) string {
+	if !strings.ContainsAny(markdown, "]<") && !strings.Contains(markdown, "```") && !strings.Contains(markdown, "~~~") {
+		return markdown
+	}
 	src := []byte(markdown)
 	live := liveParts(src)
 	var b strings.Builder

@@ -323,8 +323,9 @@ func (a *answer) tokens(asked, arguments int) llm.Usage {
 			Input: wire.Estimate(asked), Output: wire.Estimate(a.text.Len()+arguments) + thinking, Thinking: thinking, Estimated: true,
 		}
 	}
+	input, cached := wire.Counted(u.PromptTokens), wire.Counted(max(u.PromptTokensDetails.CachedTokens, cacheHits(u)))
 	return llm.Usage{
-		Input: wire.Counted(u.PromptTokens), Cached: wire.Counted(max(u.PromptTokensDetails.CachedTokens, cacheHits(u))),
+		Input: input, Cached: min(input, cached),
 		Output: wire.Counted(u.CompletionTokens), Thinking: wire.Counted(u.CompletionTokensDetails.ReasoningTokens),
 	}
 }

@@ -231,6 +231,10 @@ func TestUsage(t *testing.T) {
 			"claims", `{"choices":[],"usage":{"prompt_tokens":9000000000000000000,"completion_tokens":-9}}`,
 			llm.Usage{Input: 1_000_000_000},
 		},
+		{
+			"more cached than read", `{"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":5,"prompt_tokens_details":{"cached_tokens":900}}}`,
+			llm.Usage{Input: 100, Cached: 100, Output: 5},
+		},
 		{"none", `{"choices":[]}`, llm.Usage{Input: 25, Output: 3, Thinking: 1, Estimated: true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -9,26 +9,51 @@ import (
 )
 
 // Body returns the JSON of params with each of extra merged into it, the later over the earlier, as RFC 7396
-// has it: objects are merged, null removes, everything else replaces.
+// has it: objects are merged, null removes, everything else replaces. What nothing is merged into, such as
+// the conversation, is not parsed.
 func Body(params json.Marshaler, extra ...map[string]any) ([]byte, error) {
 	text, err := params.MarshalJSON()
 	if err != nil {
 		return nil, fmt.Errorf("encode the request: %w", err)
 	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	var doc map[string]any
-	if err := decoder.Decode(&doc); err != nil {
+	var doc map[string]json.RawMessage
+	if err := json.Unmarshal(text, &doc); err != nil {
 		return nil, fmt.Errorf("encode the request: %w", err)
 	}
 	for _, e := range extra {
-		doc = merge(doc, e)
+		for key, v := range e {
+			if err := mergeKey(doc, key, v); err != nil {
+				return nil, fmt.Errorf("encode the request: %s: %w", key, err)
+			}
+		}
 	}
 	out, err := json.Marshal(doc)
 	if err != nil {
 		return nil, fmt.Errorf("encode the request: %w", err)
 	}
 	return out, nil
+}
+
+// mergeKey merges v into the member key of doc.
+func mergeKey(doc map[string]json.RawMessage, key string, v any) error {
+	if v == nil {
+		delete(doc, key)
+		return nil
+	}
+	if patch, ok := v.(map[string]any); ok {
+		var old map[string]any
+		if raw := doc[key]; len(raw) > 0 && raw[0] == '{' {
+			decoder := json.NewDecoder(bytes.NewReader(raw))
+			decoder.UseNumber()
+			if err := decoder.Decode(&old); err != nil {
+				return err //nolint:wrapcheck // Body does
+			}
+		}
+		v = merge(old, patch)
+	}
+	text, err := json.Marshal(v)
+	doc[key] = text
+	return err //nolint:wrapcheck // Body does
 }
 
 func merge(doc, patch map[string]any) map[string]any {
