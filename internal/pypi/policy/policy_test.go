@@ -58,7 +58,10 @@ func TestAsked(t *testing.T) {
 
 func TestResolved(t *testing.T) {
 	g := gate(t, policy.Config{Deny: []string{"bad"}})
-	pin := func(name string, bytes int64) wheel.Pin { return wheel.Pin{Name: name, Version: "1.0", Bytes: bytes} }
+	pin := func(name string, bytes int64) wheel.Pin {
+		return wheel.Pin{Name: name, Version: "1.0", File: name + "-1.0-py3-none-any.whl", Bytes: bytes}
+	}
+	source := wheel.Pin{Name: "s", Version: "1.0", File: "s-1.0.tar.gz", Bytes: 1001}
 	six := make([]wheel.Pin, 6)
 	for i := range six {
 		six[i] = pin("x", 1000)
@@ -70,6 +73,7 @@ func TestResolved(t *testing.T) {
 		"fine":        {[]wheel.Pin{pin("a", 1000), pin("b", 0)}, ""},
 		"dependency":  {[]wheel.Pin{pin("a", 1), pin("bad", 1)}, "bad is refused"},
 		"large":       {[]wheel.Pin{pin("a", 1001)}, "a 1.0 is refused: its wheel is larger than 1.0 kB (--package-size)"},
+		"source":      {[]wheel.Pin{source}, "s 1.0 is refused: its source is larger than 1.0 kB (--package-size)"},
 		"together":    {six, "together they have 6.0 kB, and an environment may have 5.0 kB (--environment-size)"},
 		"none at all": {nil, ""},
 	} {
