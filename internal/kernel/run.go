@@ -125,6 +125,9 @@ func (k *Kernel) Run(ctx context.Context, req Request) (*Result, error) {
 	if r.pending != nil {
 		<-r.pending
 	}
+	if err != nil && r.why == "" && k.guest.OutOfMemory() {
+		r.why = Memory
+	}
 	r.finish(err)
 	if refused, ok := errors.AsType[*supplyError](err); ok {
 		return nil, k.giveUp(refused.cause)

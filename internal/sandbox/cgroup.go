@@ -190,6 +190,30 @@ func (g *groups) dirs(id string) func(func(string) bool) {
 	}
 }
 
+// outOfMemory reports whether the system has ended a process of a guest for the bound of its group.
+func (g *groups) outOfMemory(id string) bool {
+	if g.memory == "" {
+		return false
+	}
+	name := "memory.oom_control"
+	if g.unified {
+		name = "memory.events"
+	}
+	counts, err := os.ReadFile(filepath.Join(g.memory, id, name))
+	return err == nil && killsIn(string(counts)) > 0
+}
+
+// killsIn returns how many processes the system has ended, as both versions of control groups count them.
+func killsIn(counts string) int {
+	for line := range strings.Lines(counts) {
+		if n, ok := strings.CutPrefix(strings.TrimSpace(line), "oom_kill "); ok {
+			kills, _ := strconv.Atoi(n) // 0 for what is no number
+			return kills
+		}
+	}
+	return 0
+}
+
 // remove removes the groups of a guest that is ending: a group can be removed
 // once its last process is gone.
 func (g *groups) remove(id string) error {

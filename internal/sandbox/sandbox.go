@@ -87,6 +87,10 @@ func (s *Sandbox) MemoryBytes() int64 {
 	return s.meter.bytes()
 }
 
+// OutOfMemory reports whether the system has ended a process of the guest because it took memory faster than
+// whoever watches it could see. It is false where the guest has no control group, and after Close.
+func (s *Sandbox) OutOfMemory() bool { return s.host.groups.outOfMemory(s.ID) }
+
 // measure makes MemoryBytes work. A guest that has ended meanwhile holds nothing.
 func (s *Sandbox) measure() error {
 	s.mu.Lock()
