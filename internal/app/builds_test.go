@@ -188,6 +188,7 @@ class factory:
 
 // PKG-12: whatever a source does, the person is told in one line, and others are not affected.
 func TestHostileSources(t *testing.T) {
+	guesttest.Long(t)
 	var all []indextest.Source
 	for i, h := range hostileSources {
 		s := indextest.BackendSource("hostile", "1.0", h.hook)
@@ -230,6 +231,7 @@ func TestHostileSources(t *testing.T) {
 
 // The operator may have wheels only.
 func TestSourceBuildsOff(t *testing.T) {
+	guesttest.Long(t)
 	change := building(t, sources(t, indextest.BackendSource("reporter", "1.0", "")))
 	a := openAt(t, t.TempDir(), func(c *config.Config, b *app.Build) { change(c, b); c.SourceBuilds, c.Pool = false, 0 })
 	r := send(t, a, chat.Request{Message: "!pip install reporter\nprint(1)"})

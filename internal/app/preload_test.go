@@ -38,6 +38,7 @@ const loaded = "import sys\nsorted(n for n in sys.modules if n in ('six', 'cowsa
 // New chats have the packages of the operator imported, in the versions that belong together; who asks for others
 // gets those, and chats do not disturb each other. The second start needs no index.
 func TestPreload(t *testing.T) {
+	guesttest.Long(t)
 	wheels := wheelFolder(t)
 	data := guesttest.Data(t)
 	from := fromFolder(t, wheels)
@@ -93,6 +94,7 @@ var preloadScenarios = []scenario{
 
 // What is wrong with the setting stops the start in one line.
 func TestPreloadIsRefused(t *testing.T) {
+	guesttest.Long(t)
 	from := fromFolder(t, wheelFolder(t))
 	for name, test := range map[string]struct {
 		change func(*config.Config)
@@ -125,6 +127,7 @@ func TestPreloadIsRefused(t *testing.T) {
 
 // An index that cannot be reached does not keep the server from starting.
 func TestPreloadWithoutAnIndex(t *testing.T) {
+	guesttest.Long(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -163,6 +166,7 @@ func finding(t *testing.T, c config.Config, b app.Build, name string) app.Findin
 
 // The doctor builds nothing, and does not call wrong what the server will build.
 func TestDoctorOfAPreloadThatIsBuilt(t *testing.T) {
+	guesttest.Long(t)
 	change := fromFolder(t, sources(t, indextest.BackendSource("reporter", "1.0", "")))
 	for _, test := range []struct {
 		builds bool
