@@ -56,7 +56,7 @@ func TestFamilyMovesWhole(t *testing.T) {
 func TestKillsIn(t *testing.T) {
 	for counts, want := range map[string]int{
 		"low 0\nhigh 0\nmax 12\noom 3\noom_kill 2\noom_group_kill 0\n": 2, // version 2
-		"oom_kill_disable 0\nunder_oom 0\noom_kill 1\n":                 1, // version 1
+		"oom_kill_disable 0\nunder_oom 0\noom_kill 1\n":                1, // version 1
 		"oom 1\noom_kill 0\n": 0, "oom_kill x": 0, "": 0,
 	} {
 		if got := killsIn(counts); got != want {
