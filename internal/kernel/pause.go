@@ -61,6 +61,19 @@ func (r *run) outcome() <-chan func() error {
 	return r.pause.outcome
 }
 
+// resume ends the pause with what it has brought, unless the call has ended at the same time: that is
+// first, so that no code runs then.
+func (r *run) resume(ctx context.Context, tell func() error) error {
+	select {
+	case <-ctx.Done():
+		r.stop(ctx, Canceled)
+		return nil
+	default:
+		r.goOn()
+		return tell()
+	}
+}
+
 // goOn ends the pause, if there is one, and lets the guest go on.
 func (r *run) goOn() {
 	p := r.pause

@@ -179,8 +179,7 @@ func (r *run) wait(ctx context.Context) error {
 				return err
 			}
 		case tell := <-r.outcome():
-			r.goOn()
-			if err := tell(); err != nil {
+			if err := r.resume(ctx, tell); err != nil {
 				return err
 			}
 		case <-gone:
