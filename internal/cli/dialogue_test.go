@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
 )
 
 // A person sits at a terminal on which the program runs.
@@ -35,14 +36,50 @@ func sit(t *testing.T, data string, args ...string) *person {
 	return start(t, program)
 }
 
+// start gives program a terminal of its own. A Ctrl-C there throws away none of what was written to the
+// screen and not read yet: what a test waits for could be in it.
 func start(t *testing.T, program *exec.Cmd) *person {
 	t.Helper()
-	screen, err := pty.StartWithSize(program, &pty.Winsize{Rows: 24, Cols: 100})
+	master, tty, err := pty.Open()
 	if err != nil {
 		t.Skipf("no pseudo-terminal: %v", err)
 	}
-	t.Cleanup(func() { _ = screen.Close() }) // some tests close it before
+	defer tty.Close()
+	defer master.Close()
+	if err := pty.Setsize(tty, &pty.Winsize{Rows: 24, Cols: 100}); err != nil {
+		t.Fatal(err)
+	}
+	settings, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings.Lflag |= unix.NOFLSH
+	if err := unix.IoctlSetTermios(int(tty.Fd()), unix.TCSETS, settings); err != nil {
+		t.Fatal(err)
+	}
+	screen := pollable(t, master)
+	program.Stdin, program.Stdout, program.Stderr = tty, tty, tty
+	program.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := program.Start(); err != nil {
+		t.Fatal(err)
+	}
 	return &person{t: t, program: program, screen: screen}
+}
+
+// pollable returns the file anew, so that deadlines hold: pty asks for the number of its
+// descriptor, after which reading blocks for good.
+func pollable(t *testing.T, f *os.File) *os.File {
+	t.Helper()
+	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.SetNonblock(fd, true); err != nil {
+		t.Fatal(err)
+	}
+	again := os.NewFile(uintptr(fd), f.Name())
+	t.Cleanup(func() { _ = again.Close() }) // some tests close it before
+	return again
 }
 
 // sees reads the screen until text is on it.
