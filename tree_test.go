@@ -37,7 +37,7 @@ var mayImport = map[string][]string{
 	"internal/agent": {"internal/excerpt", "internal/llm", "internal/message", "internal/pattern", "internal/pypi/requirement"},
 
 	"internal/llm":           {},
-	"internal/llm/wire":      {"internal/llm", "internal/pattern"},
+	"internal/llm/wire":      {"internal/excerpt", "internal/llm", "internal/pattern"},
 	"internal/llm/openai":    {"internal/llm", "internal/llm/wire"},
 	"internal/llm/anthropic": {"internal/llm", "internal/llm/wire"},
 	"internal/llm/retry":     {"internal/llm"},

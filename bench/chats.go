@@ -25,13 +25,7 @@ func (b *bench) firstFilled(ctx context.Context) (_ *series, err error) {
 	if err != nil {
 		return first, err
 	}
-	first.do = each(func(ctx context.Context) (time.Duration, error) {
-		if err := s.awaitPool(ctx, poolSize); err != nil {
-			return 0, err
-		}
-		_, spent, err := c.say(ctx, "")
-		return spent, err
-	})
+	first.do = s.newChats(c, "1+1", nil)
 	rounds(ctx, b.times(40), first)
 	return first, first.err
 }
@@ -134,15 +128,20 @@ func (b *bench) memory() (*sample, error) {
 	if len(found) != idleChats+poolSize {
 		return nil, fmt.Errorf("%d guests are there, wanted %d", len(found), idleChats+poolSize)
 	}
-	held := &sample{unit: "MiB"}
-	for _, g := range found[:idleChats] {
+	return held(found[:idleChats])
+}
+
+// held returns what each of some guests holds.
+func held(groups []group) (*sample, error) {
+	all := &sample{unit: "MiB"}
+	for _, g := range groups {
 		n, err := g.memory()
 		if err != nil {
 			return nil, err
 		}
-		held.values = append(held.values, float64(n)/(1<<20))
+		all.values = append(all.values, float64(n)/(1<<20))
 	}
-	return held, nil
+	return all, nil
 }
 
 // besideKernel puts the anonymous memory of an idle kernel of ipykernel beside a row of ours.

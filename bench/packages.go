@@ -108,33 +108,21 @@ func (b *bench) pool(ctx context.Context, s *server, c *client, how string) ([]r
 			return 0, err
 		}
 		begun := time.Now()
-		for n := 0; n < poolSize; {
-			var err error
-			if n, err = s.gauge(ctx, pooled); err == nil {
-				err = pause(ctx, refillEvery)
-			}
-			if err != nil {
-				return 0, err
-			}
-		}
-		return time.Since(begun), nil
+		err := s.watchPool(ctx, poolSize, refillEvery)
+		return time.Since(begun), err
 	}), 1)
 	rounds(ctx, b.times(20), refill)
 	found, err := guests(b.data)
 	if err != nil {
 		return nil, err
 	}
-	held := &sample{unit: "MiB"}
-	for _, g := range found[max(0, len(found)-poolSize):] { // the youngest are the pool's
-		n, err := g.memory()
-		if err != nil {
-			return nil, err
-		}
-		held.values = append(held.values, float64(n)/(1<<20))
+	memory, err := held(found[max(0, len(found)-poolSize):]) // the youngest are the pool's
+	if err != nil {
+		return nil, err
 	}
 	return []row{
 		refill.row("the pool is full again after a new chat, " + how),
-		measured("memory of a guest of the pool, "+how, held),
+		measured("memory of a guest of the pool, "+how, memory),
 	}, refill.err
 }
 

@@ -71,20 +71,14 @@ func (b *bench) plain(ctx context.Context) (_ []row, err error) {
 		return nil, err
 	}
 	open.add(model.close)
-	s, err := b.serve(ctx, poolSize, "--model-url", model.url(), "--model", "scripted", "--model-protocol", "fenced")
+	s, asks, err := b.serveOne(ctx, &open, poolSize, "--model-url", model.url(), "--model", "scripted", "--model-protocol", "fenced")
 	if err != nil {
 		return nil, err
 	}
-	open.add(s.stop)
 	code, err := s.chat(ctx, withSessions, &open)
 	if err != nil {
 		return nil, err
 	}
-	asks, err := connect(ctx, target{url: s.url, revision: withSessions})
-	if err != nil {
-		return nil, err
-	}
-	open.add(asks.close)
 	id, _, err := asks.send(ctx, "", plainRequest)
 	if err != nil {
 		return nil, err

@@ -78,6 +78,11 @@ const (
 
 // awaitPool waits until so many guests are ready for new chats.
 func (s *server) awaitPool(ctx context.Context, guests int) error {
+	return s.watchPool(ctx, guests, fillEvery)
+}
+
+// watchPool is awaitPool with a look at the pool as often as every says.
+func (s *server) watchPool(ctx context.Context, guests int, every time.Duration) error {
 	for begun := time.Now(); time.Since(begun) < fillLimit; {
 		n, err := s.gauge(ctx, pooled)
 		if err != nil {
@@ -86,7 +91,7 @@ func (s *server) awaitPool(ctx context.Context, guests int) error {
 		if n >= guests {
 			return nil
 		}
-		if err := pause(ctx, fillEvery); err != nil {
+		if err := pause(ctx, every); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"runpython/internal/excerpt"
 	"runpython/internal/llm"
+	"runpython/internal/message"
 )
 
 // toolName is the one tool of the protocol Tools.
@@ -44,14 +45,14 @@ func (c *conversation) render(p Protocol, f fitting) []llm.Message {
 	if n := f.turns; n > 0 {
 		m.user(fmt.Sprintf("(%d earlier requests of this chat are left out.)", n))
 	}
-	for i, e := range c.history[min(f.turns, len(c.history)):] {
+	for i, e := range c.history[f.turns:] {
 		c.renderExchange(&m, p, e, exchangeAt{number: f.turns + i, resultBytes: f.historyBytes})
 	}
 	m.user(excerpt.Middle(c.message, f.messageBytes))
 	if f.entries > 0 {
 		m.user(fmt.Sprintf("(%d earlier steps on this request are left out.)", f.entries))
 	}
-	shown := c.entries[min(f.entries, len(c.entries)):]
+	shown := c.entries[f.entries:]
 	for i, e := range shown {
 		last := i == len(shown)-1
 		bytes := f.entryBytes
@@ -180,10 +181,7 @@ func paragraphs(texts ...string) string {
 
 // block returns code as a fenced block, with a fence that is not in it.
 func block(code string) string {
-	fence := "```"
-	for strings.Contains(code, fence) {
-		fence += "`"
-	}
+	fence := strings.Repeat("`", max(3, message.LongestRun(code, '`')+1))
 	return fence + "python\n" + strings.TrimRight(code, "\n") + "\n" + fence
 }
 

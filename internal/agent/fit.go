@@ -49,7 +49,7 @@ type fitting struct {
 
 // whole shows all of a conversation within the bounds of single texts.
 func (o Options) whole() fitting {
-	bytes := min(MaxResultBytes, max(leastBytes, o.Window))
+	bytes := min(maxResultBytes, max(leastBytes, o.Window))
 	return fitting{historyBytes: bytes, entryBytes: bytes, lastBytes: bytes, codeBytes: MaxCodeBytes, messageBytes: maxMessageBytes}
 }
 
@@ -70,7 +70,6 @@ func (c *conversation) fit(p Protocol, f fitting, budget int) []llm.Message {
 		return m
 	}
 	if least(&f.turns, len(c.history), fits) || least(&f.entries, len(c.entries)-keptEntries, fits) {
-		fits()
 		return m
 	}
 	for f.lastBytes > leastBytes || f.messageBytes > leastBytes {
@@ -84,14 +83,13 @@ func (c *conversation) fit(p Protocol, f fitting, budget int) []llm.Message {
 }
 
 // least sets n to the smallest number up to most with which it fits, and reports whether there is one. Each look renders
-// the whole conversation.
+// the whole conversation, the last one with the number that was found.
 func least(n *int, most int, fits func() bool) bool {
-	first := *n
-	*n = first + sort.Search(max(0, most-first), func(more int) bool {
-		*n = first + more
+	*n = sort.Search(max(0, most), func(number int) bool {
+		*n = number
 		return fits()
 	})
-	return *n < most || fits()
+	return fits()
 }
 
 // sizeOf returns the bytes of a conversation, pictures apart.

@@ -37,24 +37,15 @@ func injections(t *testing.T) []injection {
 			t.Fatal(err)
 		}
 		i := injection{name: strings.TrimSuffix(filepath.Base(f), ".txtar")}
+		sections := map[string]*string{
+			"channel": &i.channel, "output": &i.output, "error": &i.err, "calls": &i.calls, "says": &i.says, "code": &i.code,
+		}
 		for _, s := range archive.Files {
-			text := strings.TrimSuffix(string(s.Data), "\n")
-			switch s.Name {
-			case "channel":
-				i.channel = text
-			case "output":
-				i.output = text
-			case "error":
-				i.err = text
-			case "calls":
-				i.calls = text
-			case "says":
-				i.says = text
-			case "code":
-				i.code = text
-			default:
+			section := sections[s.Name]
+			if section == nil {
 				t.Fatalf("%s has a section %q", f, s.Name)
 			}
+			*section = strings.TrimSuffix(string(s.Data), "\n")
 		}
 		if i.output == "" || (i.calls == "") == (i.says == "") {
 			t.Fatalf("%s lacks a section", f)

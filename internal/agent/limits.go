@@ -3,6 +3,8 @@ package agent
 import (
 	"fmt"
 	"time"
+
+	"runpython/internal/llm"
 )
 
 const (
@@ -39,7 +41,7 @@ func (w *work) whatThereIs() string {
 // overBudget reports whether the next request, of so many tokens, would pass a limit, and ends the task then.
 func (w *work) overBudget(tokens int) bool {
 	o, used := w.agent.options, w.answer.Usage.Input+w.answer.Usage.Output
-	cost := w.answer.Cost + o.Prices.Input*float64(tokens)/1e6
+	cost := w.answer.Cost + o.Prices.of(llm.Usage{Input: tokens})
 	switch {
 	case o.MaxTokens > 0 && used+tokens+leastReply > o.MaxTokens:
 		w.end(Tokens, fmt.Sprintf("Stopped after %d tokens: the next request to the model has about %d, and a turn may have %d (--max-tokens). %s Ask for less at once.",
@@ -55,7 +57,7 @@ func (w *work) overBudget(tokens int) bool {
 func (w *work) replyTokens() int {
 	o := w.agent.options
 	most := 0
-	if o.Window <= smallWindow && (o.Local || o.Window < DefaultWindow) {
+	if o.Window <= smallWindow && (o.Local || o.Window < defaultWindow) {
 		most = o.Window / replyShare
 	}
 	if o.MaxTokens > 0 {

@@ -47,7 +47,7 @@ func (a *Agent) Model() string { return a.options.Model.Name() }
 // goroutine, one at a time.
 func (a *Agent) Answer(ctx context.Context, t Task) (*Answer, error) {
 	w := &work{
-		agent: a, task: t, protocol: a.chooser.protocol(), fitting: a.options.whole(), failures: map[string]int{},
+		agent: a, task: t, protocol: a.chooser.protocol(), failures: map[string]int{},
 		conversation: conversation{marker: a.marker, history: bounded(t.History), message: t.Message},
 		answer:       &Answer{End: Answered},
 	}
@@ -92,8 +92,7 @@ type work struct {
 	at      state
 	reply   *llm.Response
 	move    move // what the reply means
-	fitting fitting
-	shrinks int // how often the server has found the conversation too long
+	shrinks int  // how often the server has found the conversation too long
 
 	called     bool // the model has called the tool
 	astray     int  // replies in a row that missed the protocol
@@ -152,7 +151,7 @@ func (w *work) request() (r llm.Request, bytes int) {
 	}
 	fixed := len(prompt.system) + sizeOfTools(r.Tools) + sizeOf(example)
 	window := (o.Window - min(o.Window/replyShare, replyTokens)) >> w.shrinks
-	said := w.conversation.fit(w.protocol, w.fitting, max(w.agent.gauge.bytes(window)-fixed, 0))
+	said := w.conversation.fit(w.protocol, o.whole(), max(w.agent.gauge.bytes(window)-fixed, 0))
 	r.Messages = slices.Concat(example, said)
 	if w.ranWell() {
 		r.Extra = inWords(o.Extra)

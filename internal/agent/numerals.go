@@ -23,7 +23,7 @@ func split(text string) groups {
 		n := digitsAt(text, 0)
 		g.digits = append(g.digits, text[:n])
 		text = text[n:]
-		n = strings.IndexFunc(text, func(r rune) bool { return '0' <= r && r <= '9' })
+		n = strings.IndexAny(text, "0123456789")
 		if n > 0 {
 			g.separators = append(g.separators, text[:n])
 			text = text[n:]

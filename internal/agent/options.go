@@ -23,14 +23,14 @@ const (
 
 // What Options are without a number.
 const (
-	DefaultRuns    = 8
-	DefaultTimeout = 5 * time.Minute
-	// DefaultWindow is the window of a model whose own is not told, in tokens; smaller than that of any model which
+	defaultRuns    = 8
+	defaultTimeout = 5 * time.Minute
+	// defaultWindow is the window of a model whose own is not told, in tokens; smaller than that of any model which
 	// is served by a vendor today.
-	DefaultWindow = 32_768
-	// DefaultLocalWindow is that of a model on a local server: some servers drop the beginning of a longer
+	defaultWindow = 32_768
+	// defaultLocalWindow is that of a model on a local server: some servers drop the beginning of a longer
 	// conversation without a word.
-	DefaultLocalWindow = 4_096
+	defaultLocalWindow = 4_096
 )
 
 // Bounds of what a model may ask for and of what it is shown.
@@ -41,8 +41,8 @@ const (
 	MaxPackages = 16
 	// MaxCallsAtOnce is how many calls of one reply are carried out.
 	MaxCallsAtOnce = 4
-	// MaxResultBytes is what a model is shown of one run.
-	MaxResultBytes = 16_000
+	// maxResultBytes is what a model is shown of one run.
+	maxResultBytes = 16_000
 	// MaxImages and MaxImageBytes bound the pictures that a model is shown, those of the last run.
 	MaxImages     = 4
 	MaxImageBytes = 4 << 20
@@ -103,16 +103,16 @@ func (o Options) withDefaults() Options {
 		o.Protocol = Auto
 	}
 	if o.MaxRuns <= 0 {
-		o.MaxRuns = DefaultRuns
+		o.MaxRuns = defaultRuns
 	}
 	if o.Timeout <= 0 {
-		o.Timeout = DefaultTimeout
+		o.Timeout = defaultTimeout
 	}
 	if o.Window <= 0 && o.Local {
-		o.Window = DefaultLocalWindow
+		o.Window = defaultLocalWindow
 	}
 	if o.Window <= 0 {
-		o.Window = DefaultWindow
+		o.Window = defaultWindow
 	}
 	return o
 }

@@ -42,9 +42,8 @@ func (w *work) run(ctx context.Context) error {
 		return nil
 	}
 	w.tell()
-	norm := normalised(source)
 	switch {
-	case outcome.Error != "" && w.failures[norm] > 1:
+	case outcome.Error != "" && w.failures[w.lastCode] > 1:
 		w.end(Repeated, "Stopped: the model has sent the same code twice, and it failed both times. "+
 			"The error is shown. Say more about what you want, or send the code as it should be.")
 	case w.same >= maxSameOutputs:

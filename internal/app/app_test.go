@@ -22,6 +22,11 @@ import (
 
 func build(t *testing.T) app.Build { return app.Build{Version: "test", Program: guesttest.Binary(t)} }
 
+// unset is the settings of somebody who said nothing.
+func unset() config.Config {
+	return config.Default(func(string) (string, bool) { return "", false })
+}
+
 // open builds the program on a data folder of the test's own.
 func open(t *testing.T, change func(*config.Config)) *app.App {
 	t.Helper()
@@ -183,7 +188,7 @@ func TestChatsRunInParallel(t *testing.T) {
 
 // CHT-12: chats leave nothing behind: no process, no folder, no descriptor, no goroutine.
 func TestNothingIsLeft(t *testing.T) {
-	c := config.Default(func(string) (string, bool) { return "", false })
+	c := unset()
 	c.Data, c.Pool = guesttest.Data(t), 0
 	before := runtime.NumGoroutine()
 	a, err := app.Open(t.Context(), c, guesttest.Log(t), build(t))
@@ -232,7 +237,7 @@ func processesNaming(t *testing.T, path string) []string {
 func TestLogTellsNoContent(t *testing.T) {
 	var mu sync.Mutex
 	var logged strings.Builder
-	c := config.Default(func(string) (string, bool) { return "", false })
+	c := unset()
 	c.Data, c.Pool = guesttest.Data(t), 0
 	a, err := app.Open(t.Context(), c, slog.New(slog.NewJSONHandler(lockedWriter{&mu, &logged}, nil)), build(t))
 	if err != nil {

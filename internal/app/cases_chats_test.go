@@ -360,7 +360,7 @@ func fullDisk(t *testing.T) {
 	if !r.IsError || !strings.Contains(r.Text, "disk is full") && !strings.Contains(r.Text, "server's disk has room for") {
 		t.Errorf("files that nobody closes on a full disk: %s", r.Text)
 	}
-	c := config.Default(func(string) (string, bool) { return "", false })
+	c := unset()
 	c.Data, c.Pool = data, 0
 	if _, err := app.Open(t.Context(), c, slog.New(slog.DiscardHandler), build(t)); err == nil || !strings.Contains(err.Error(), "--data") {
 		t.Errorf("another process on a full disk: %v; want what to do", err)

@@ -15,19 +15,14 @@ import (
 	"runpython/internal/app"
 	"runpython/internal/chat"
 	"runpython/internal/config"
+	"runpython/internal/guesttest"
 )
-
-// wheelsVariable names a folder into which the packages of .ci/wheels.txt were installed.
-const wheelsVariable = "RUNPYTHON_TEST_WHEELS"
 
 // libraryCases are about what libraries show and need. Packages are in the guests
 // only because these tests put them there.
 func libraryCases(t *testing.T, data string) {
 	t.Run("environment", func(t *testing.T) { environment(t, data) })
-	wheels := os.Getenv(wheelsVariable)
-	if wheels == "" {
-		t.Skipf("%s is not set: .ci/wheels installs what this needs and prints the folder", wheelsVariable)
-	}
+	wheels := guesttest.Wheels(t)
 	a := openAt(t, data, func(_ *config.Config, b *app.Build) { b.Environment = wheels })
 	long(t, "OUT-06", func(t *testing.T) { largePlot(t, a) })
 	play(t, a, plotScenarios)
@@ -83,9 +78,7 @@ var plotScenarios = []scenario{
 		{send: "import matplotlib.pyplot as plt\nfig, ax = plt.subplots()\nax.plot([1, 2])\nplt.show()\nfig", images: 1},
 		{send: "fig, ax = plt.subplots()\nax.plot([1, 2])\nfig", images: 1},
 		{send: "display(fig); plt.show()", images: 1},
-		{send: "from PIL import Image\nImage.new('RGB', (30, 20), 'red')", images: 1, check: func(r *chat.Reply) string {
-			return unless(r.Images[0].Width == 30 && r.Images[0].Height == 20, "a picture of %d × %d", r.Images[0].Width, r.Images[0].Height)
-		}},
+		{send: "from PIL import Image\nImage.new('RGB', (30, 20), 'red')", images: 1, check: pixels(30, 20)},
 		{send: "i = Image.new('L', (5, 5)); i.show(); i", images: 1},
 	}},
 	{"Chinese, Japanese, Korean", []step{

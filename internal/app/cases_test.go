@@ -78,7 +78,7 @@ const shortTime = time.Second
 // openAt builds the program on a data folder that is shared.
 func openAt(t *testing.T, data string, change func(*config.Config, *app.Build)) *app.App {
 	t.Helper()
-	c := config.Default(func(string) (string, bool) { return "", false })
+	c := unset()
 	c.Data, c.Listen, c.AdminListen, c.Pool, c.Packages, c.Model = data, "127.0.0.1:0", "127.0.0.1:0", 2, config.PackagesOff, "none"
 	b := build(t)
 	if change != nil {

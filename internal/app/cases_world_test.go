@@ -264,7 +264,7 @@ func listener(t *testing.T, a *app.App) {
 
 // examined wants the examination to name what is missing and what to do.
 func examined(t *testing.T, data string) {
-	c := config.Default(func(string) (string, bool) { return "", false })
+	c := unset()
 	c.Data, c.Pool = data, 0
 	for _, f := range app.Doctor(t.Context(), c, build(t)) {
 		if f.Level == app.Broken || f.Level == app.Unknown || f.Level == app.Less && f.Remedy == "" {
@@ -284,7 +284,7 @@ func examined(t *testing.T, data string) {
 // controlGroups wants limits to hold with and without them, and the examination to say
 // which it is. The limits themselves are those of MEM-02, MEM-03 and MEM-05.
 func controlGroups(t *testing.T, data string) {
-	c := config.Default(func(string) (string, bool) { return "", false })
+	c := unset()
 	c.Data, c.Pool = data, 0
 	for _, f := range app.Doctor(t.Context(), c, build(t)) {
 		if f.Name != "control groups" {
@@ -300,7 +300,7 @@ func controlGroups(t *testing.T, data string) {
 
 // brokenEngine wants a prompt and clear error where no guest can start.
 func brokenEngine(t *testing.T, data string) {
-	c := config.Default(func(string) (string, bool) { return "", false })
+	c := unset()
 	c.Data, c.Pool, c.Runsc = data, 0, "/nowhere/runsc"
 	a, err := app.Open(t.Context(), c, guesttest.Log(t), build(t))
 	if kind, shown := fault.Shown(err); kind != fault.Unsupported || !strings.Contains(shown, "--runsc") {

@@ -66,7 +66,7 @@ func TestDescriptorsOfAChat(t *testing.T) {
 
 // What the sandbox takes for its own is what the command line gives it.
 func TestDefaultLimitsAgree(t *testing.T) {
-	c := config.Default(func(string) (string, bool) { return "", false })
+	c := unset()
 	if diff := cmp.Diff(app.LimitsOf(c), sandbox.DefaultLimits()); diff != "" {
 		t.Errorf("config.Default and sandbox.DefaultLimits differ (-config +sandbox):\n%s", diff)
 	}

@@ -15,8 +15,8 @@ import (
 )
 
 // newModel returns what an agent needs of the settings and the variables of the process; its Model is nil when
-// none is configured and no Ollama answers. It asks no model anything; the look for Ollama takes
-// vendors.FindTime at most, and only when nothing is configured. Its error is for whoever started the program.
+// none is configured and no Ollama answers. It asks no model anything; Ollama is looked for only when nothing is
+// configured, for a time that vendors.Find bounds. Its error is for whoever started the program.
 func newModel(ctx context.Context, c config.Config, log *slog.Logger, environ []string) (agent.Options, error) {
 	client, err := wire.NewClient(c.CABundle)
 	if err != nil {
@@ -29,8 +29,7 @@ func newModel(ctx context.Context, c config.Config, log *slog.Logger, environ []
 	options := agent.Options{
 		Protocol: agent.Protocol(c.ModelProtocol), Extra: c.ModelExtra, Images: c.ModelImages, Facts: factsOf(c),
 		MaxRuns: c.MaxRuns, MaxTokens: c.MaxTokens, MaxCost: c.MaxCost,
-		Prices:  agent.Prices{Input: c.ModelPrices.Input, Cached: c.ModelPrices.Cached, Output: c.ModelPrices.Output},
-		Timeout: c.TurnTimeout, Log: log,
+		Prices: agent.Prices(c.ModelPrices), Timeout: c.TurnTimeout, Log: log,
 	}
 	if choice == nil {
 		log.Info("no model is configured", "see", "--model")

@@ -17,11 +17,6 @@ import (
 	"runpython/internal/llm/llmtest"
 )
 
-// unset is the settings of somebody who said nothing.
-func unset() config.Config {
-	return config.Default(func(string) (string, bool) { return "", false })
-}
-
 // nowhere is an Ollama that does not run.
 const nowhere = "OLLAMA_HOST=127.0.0.1:1"
 

@@ -24,7 +24,7 @@ func TestCauseIsLoggedOnce(t *testing.T) {
 	guesttest.Long(t)
 	var mu sync.Mutex
 	var logged strings.Builder
-	c := config.Default(func(string) (string, bool) { return "", false })
+	c := unset()
 	c.Data, c.Listen, c.Pool, c.Packages, c.Runsc = t.TempDir(), "127.0.0.1:0", 0, config.PackagesOff, "/bin/false"
 	log := slog.New(slog.NewJSONHandler(lockedWriter{&mu, &logged}, &slog.HandlerOptions{Level: slog.LevelError}))
 	a, err := app.Open(t.Context(), c, log, build(t))

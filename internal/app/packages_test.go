@@ -75,6 +75,15 @@ func fromFolder(t *testing.T, wheels string) func(*config.Config, *app.Build) {
 	}
 }
 
+// fromIndex makes a program take packages from the index that the machine uses.
+func fromIndex(t *testing.T) func(*config.Config, *app.Build) {
+	t.Helper()
+	uv := indextest.UV(t)
+	return func(c *config.Config, b *app.Build) {
+		c.Packages, c.UV, b.Environ = config.PackagesAuto, uv, os.Environ()
+	}
+}
+
 // loseGuest is code that breaks the guest's protocol, and with it ends the guest.
 const loseGuest = "import sys, time\na = sys.stdin._asking\na._channel.send({'op': 'ask', 'n': a._run, 'id': 1}, b'x' * 5000)\ntime.sleep(60)"
 
@@ -207,9 +216,10 @@ func TestListedPackages(t *testing.T) {
 	}}.play(t, a)
 }
 
-// PKG-31: nothing needs the index but an install, and that says so in one line.
-func TestWithoutAnIndex(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and never answers
+// deadIndex is the URL of an index that cannot be reached.
+func deadIndex(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,6 +227,12 @@ func TestWithoutAnIndex(t *testing.T) {
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
+	return address
+}
+
+// PKG-31: nothing needs the index but an install, and that says so in one line.
+func TestWithoutAnIndex(t *testing.T) {
+	address := deadIndex(t)
 	uv := indextest.UV(t)
 	a := openAt(t, guesttest.Data(t), func(c *config.Config, b *app.Build) {
 		c.Packages, c.UV, c.IndexURL, b.Environ = config.PackagesAuto, uv, config.NewSecret(address), []string{"NO_PROXY=127.0.0.1"}
@@ -239,7 +255,7 @@ func TestCloseEndsAnInstall(t *testing.T) {
 	}
 	defer listener.Close()
 	uv := indextest.UV(t)
-	c := config.Default(func(string) (string, bool) { return "", false })
+	c := unset()
 	c.Data, c.Pool, c.UV = guesttest.Data(t), 0, uv
 	c.IndexURL = config.NewSecret("http://" + listener.Addr().String() + "/simple")
 	b := build(t)
@@ -280,10 +296,7 @@ func needIndex(t *testing.T, r *chat.Reply) {
 // The package that most people come for, from the real index.
 func TestRealIndex(t *testing.T) {
 	guesttest.Long(t)
-	uv := indextest.UV(t)
-	a := openAt(t, guesttest.Data(t), func(c *config.Config, b *app.Build) {
-		c.Packages, c.UV, b.Environ = config.PackagesAuto, uv, os.Environ()
-	})
+	a := openAt(t, guesttest.Data(t), fromIndex(t))
 	r := send(t, a, chat.Request{Message: "import pandas as pd\nint(pd.DataFrame({'a': [1, 2]}).a.sum())"})
 	needIndex(t, r)
 	if r.IsError || r.Runs[0].Value != "3" || !strings.Contains(r.Text, "Installed pandas ") || !strings.Contains(r.Text, "numpy ") {
@@ -343,10 +356,7 @@ func TestPopularPackages(t *testing.T) {
 			t.Errorf("docs/packages.md does not say that %s is imported", p.module)
 		}
 	}
-	uv := indextest.UV(t)
-	a := openAt(t, t.TempDir(), func(c *config.Config, b *app.Build) {
-		c.Packages, c.UV, b.Environ = config.PackagesAuto, uv, os.Environ()
-	})
+	a := openAt(t, guesttest.Data(t), fromIndex(t))
 	for _, p := range append(popularPackages, otherPackages...) {
 		t.Run(p.module, func(t *testing.T) {
 			t.Parallel()

@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -107,7 +106,7 @@ func TestPreloadIsRefused(t *testing.T) {
 		"no such one":  {func(c *config.Config) { c.Preload = []string{"six>=9"} }, "six"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := config.Default(func(string) (string, bool) { return "", false })
+			c := unset()
 			b := build(t)
 			from(&c, &b)
 			c.Data, c.Pool = guesttest.Data(t), 0
@@ -128,14 +127,7 @@ func TestPreloadIsRefused(t *testing.T) {
 // An index that cannot be reached does not keep the server from starting.
 func TestPreloadWithoutAnIndex(t *testing.T) {
 	guesttest.Long(t)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := "http://" + listener.Addr().String() + "/simple"
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
+	address := deadIndex(t)
 	uv := indextest.UV(t)
 	var c config.Config
 	var b app.Build
@@ -176,7 +168,7 @@ func TestDoctorOfAPreloadThatIsBuilt(t *testing.T) {
 		{true, app.Fine, "has no wheel and is built then"},
 		{false, app.Broken, "--source-builds"},
 	} {
-		c := config.Default(func(string) (string, bool) { return "", false })
+		c := unset()
 		b := build(t)
 		change(&c, &b)
 		c.Data, c.Pool, c.Preload, c.SourceBuilds = guesttest.Data(t), 0, []string{"reporter"}, test.builds

@@ -89,7 +89,7 @@ func TestLogTellsTrace(t *testing.T) {
 	guesttest.Long(t)
 	var mu sync.Mutex
 	var logged strings.Builder
-	c := config.Default(func(string) (string, bool) { return "", false })
+	c := unset()
 	c.Data, c.Pool, c.Listen = guesttest.Data(t), 0, "127.0.0.1:0"
 	a, err := app.Open(t.Context(), c, slog.New(slog.NewJSONHandler(lockedWriter{&mu, &logged}, nil)), build(t))
 	if err != nil {

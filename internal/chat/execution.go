@@ -73,13 +73,13 @@ func (x *execution) run(ctx context.Context) (*Reply, error) {
 		return nil, err
 	}
 	x.report(Progress{Step: "saving"})
-	if err := errors.Join(x.keepFiles(save, result), x.keepResults(save, result)); err != nil {
+	if err := errors.Join(x.keepFiles(save), x.keepResults(save)); err != nil {
 		x.notKept(ctx, err)
 	}
 	if result.Status == kernel.NotCode {
-		x.wordNotCode(result)
+		x.wordNotCode()
 	} else {
-		x.word(result)
+		x.word()
 	}
 	if result.Reset {
 		x.reply.State, x.reply.StateReason = Reset, "this run has ended the interpreter"
@@ -89,6 +89,9 @@ func (x *execution) run(ctx context.Context) (*Reply, error) {
 	}
 	return &x.reply, nil
 }
+
+// wasWords reports whether what was tried as code is for a model instead, if there is one.
+func (x *execution) wasWords() bool { return x.notCode() || x.mayBeProse() }
 
 // notCode reports whether the text that was tried turned out to be no Python.
 func (x *execution) notCode() bool { return x.result != nil && x.result.Status == kernel.NotCode }
@@ -101,14 +104,14 @@ func (x *execution) mayBeProse() bool {
 
 // wordNotCode answers a message whose bare text turned out not to be code. What was left
 // running may have changed files all the same.
-func (x *execution) wordNotCode(r *kernel.Result) {
+func (x *execution) wordNotCode() {
 	x.reply.IsError = true
 	var b blocks
 	b.text(needsCode)
 	x.wordProblems(&b)
 	wordFiles(&b, x.reply.Files, nil)
 	b.notes(x.message.Notes)
-	b.notes(r.Notes)
+	b.notes(x.result.Notes)
 	x.reply.Text = b.String()
 }
 
@@ -224,7 +227,7 @@ func candidates(m message.Message) []kernel.Candidate {
 // code is what was run, or was to be run.
 func (x *execution) code() string {
 	if x.result != nil {
-		return x.chosen(x.result).Code
+		return x.chosen().Code
 	}
 	if len(x.message.Candidates) > 0 {
 		return x.message.Candidates[0].Code

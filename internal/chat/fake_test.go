@@ -290,9 +290,15 @@ func newService(t *testing.T, change func(*chat.Options)) (*chat.Service, *world
 // ask runs a turn of the local user; do wraps a word into code.
 func ask(t *testing.T, s *chat.Service, id, word string) *chat.Reply {
 	t.Helper()
-	reply, err := s.Turn(t.Context(), chat.Request{ChatID: id, Message: do(word)})
+	return send(t, s, id, do(word))
+}
+
+// send runs a turn with a message.
+func send(t *testing.T, s *chat.Service, id, message string) *chat.Reply {
+	t.Helper()
+	reply, err := s.Turn(t.Context(), chat.Request{ChatID: id, Message: message})
 	if err != nil {
-		t.Fatalf("Turn(%q) = %v", word, err)
+		t.Fatalf("Turn(%q) = %v", message, err)
 	}
 	return reply
 }

@@ -64,7 +64,8 @@ func (c *changes) files() []store.File {
 }
 
 // keepFiles fetches what the run has changed in /work and keeps it.
-func (x *execution) keepFiles(ctx context.Context, r *kernel.Result) error {
+func (x *execution) keepFiles(ctx context.Context) error {
+	r := x.result
 	if r.Files == nil || r.Lost {
 		return nil
 	}

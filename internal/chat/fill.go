@@ -72,15 +72,8 @@ func (x *execution) wordMisplaced() string {
 	if len(x.misplaced) == 0 {
 		return ""
 	}
-	var names []string
-	for _, p := range x.misplaced[:min(len(x.misplaced), namedMisplaced)] {
-		names = append(names, strconv.Quote(shortPath(strings.ToValidUTF8(p, "\uFFFD"))))
-	}
-	text := "Not in /work of the new interpreter, because the path is too long or contradicts another file's: " + strings.Join(names, ", ")
-	if more := len(x.misplaced) - namedMisplaced; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text + "."
+	return "Not in /work of the new interpreter, because the path is too long or contradicts another file's: " +
+		listed(x.misplaced, namedMisplaced, func(p string) string { return strconv.Quote(shortPath(strings.ToValidUTF8(p, "\uFFFD"))) }) + "."
 }
 
 // makeFolders makes folder and those above it up to dir, writable for the guest's user, who is

@@ -9,6 +9,8 @@ import (
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
+
+	"runpython/internal/message"
 )
 
 // inert makes the Markdown of a model into one that fetches nothing and hides no address, and that ends the
@@ -57,7 +59,7 @@ func closed(text string) string {
 		return text
 	}
 	for _, mark := range []byte("`~") {
-		end := text + "\n" + strings.Repeat(string(mark), max(3, longest(text, mark)))
+		end := text + "\n" + strings.Repeat(string(mark), max(3, message.LongestRun(text, mark)))
 		if !isOpen(end) {
 			return end
 		}

@@ -21,17 +21,9 @@ func saying(t *testing.T, words string, r kernel.Result) string {
 			_, err := runWords(ctx, task, "anything")
 			return &agent.Answer{End: agent.Answered, Words: words}, err
 		})
-		start := o.Start
-		o.Start = func(ctx context.Context, id string, plain bool, fill func(string) error) (chat.Interpreter, error) {
-			i, err := start(ctx, id, plain, fill)
-			return scripted{i, r}, err
-		}
+		script(o, r)
 	})
-	reply, err := s.Turn(t.Context(), chat.Request{Message: plain})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return reply.Text
+	return send(t, s, "", plain).Text
 }
 
 // What the words of a model fetch or hide becomes text; code and the rest stay.

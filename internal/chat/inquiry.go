@@ -95,7 +95,7 @@ func (x *execution) failure() string {
 	case r.Status == kernel.Exited:
 		return exitSentence(r)
 	}
-	if limit := x.limitSentence(r); limit != "" {
+	if limit := x.limitSentence(); limit != "" {
 		return limit
 	}
 	return strings.Join(x.problems, " ")
@@ -133,6 +133,7 @@ func missingModule(e *kernel.Exception) string {
 // gather puts into the reply what the runs have made.
 func (q *inquiry) gather(reply *Reply) {
 	files := make(map[string]int) // place in reply.Files, by URI
+	last := q.last()
 	for i, x := range q.runs {
 		from := &x.reply
 		switch {
@@ -155,7 +156,7 @@ func (q *inquiry) gather(reply *Reply) {
 			reply.Files = append(reply.Files, f)
 		}
 		for _, p := range from.Problems {
-			if i == len(q.runs)-1 && !slices.Contains(reply.Problems, p) { // what was wrong before was mended
+			if x == last && !slices.Contains(reply.Problems, p) { // what was wrong before was mended
 				reply.Problems = append(reply.Problems, p)
 			}
 		}
@@ -163,10 +164,10 @@ func (q *inquiry) gather(reply *Reply) {
 	reply.Files = reply.Files[:min(len(reply.Files), listedFiles)]
 }
 
-// last returns the run that counts, nil where none ran.
+// last returns the run that counts, nil where no code was meant to run.
 func (q *inquiry) last() *execution {
 	for _, x := range slices.Backward(q.runs) {
-		if !x.notCode() {
+		if !x.wasWords() {
 			return x
 		}
 	}
@@ -190,12 +191,12 @@ func (q *inquiry) word(reply *Reply, a *agent.Answer) {
 	var notes []string
 	var printed map[string]int64
 	if last != nil {
-		b.python("Code:", last.code(), shownCode)
+		b.fenceOf("python", "Code:", excerpt.Middle(last.code(), shownCode))
 		if last.result == nil { // it was refused
 			b.text(last.reply.Text)
 		} else {
-			last.wordOutcome(&b, last.result)
-			notes = last.notes(last.result)
+			last.wordOutcome(&b)
+			notes = last.notes()
 		}
 		printed = last.printed
 	}
@@ -229,14 +230,7 @@ func (q *inquiry) installed() shipment {
 
 // unfounded marks what a model says as its own word.
 func unfounded(numbers []string) string {
-	shown := make([]string, 0, toldNumbers)
-	for _, n := range numbers[:min(len(numbers), toldNumbers)] {
-		shown = append(shown, code(n))
-	}
-	text := strings.Join(shown, ", ")
-	if more := len(numbers) - toldNumbers; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
+	text := listed(numbers, toldNumbers, code)
 	if len(numbers) == 1 {
 		return "The number " + text + " in this answer is the model's own word: nothing that was run has shown it."
 	}

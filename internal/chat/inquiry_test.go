@@ -89,7 +89,7 @@ func TestWhatIsForTheModel(t *testing.T) {
 		return &agent.Answer{End: agent.Answered, Words: "well", Exchange: agent.Exchange{Message: task.Message, Answer: "well"}}, nil
 	}))
 	first := ask(t, s, "", "set x")
-	for _, m := range []string{plain, "x", "notcode late", "Explain this:\n```python\n" + do("set x") + "\n```", "fibonacci(10)"} {
+	for _, m := range []string{plain, "x", "notcode late", "Explain this:\n```python\n" + do("set x") + "\n```", "fibonacci(10)", "get or forget"} {
 		before := len(tasks)
 		if m == "fibonacci(10)" {
 			m = "get y" // the fake's NameError
@@ -104,9 +104,12 @@ func TestWhatIsForTheModel(t *testing.T) {
 		if len(tasks) != before+1 || !strings.Contains(reply.Text, "well") || reply.State != chat.Kept {
 			t.Errorf("%q: the model was asked %d times, state %q:\n%s", m, len(tasks)-before, reply.State, reply.Text)
 		}
+		if reply.IsError || len(reply.Problems) > 0 || strings.Contains(reply.Text, "NameError") {
+			t.Errorf("%q was answered in words, and yet: error %v, problems %q:\n%s", m, reply.IsError, reply.Problems, reply.Text)
+		}
 	}
 	history := tasks[len(tasks)-1].History
-	if len(history) != 5 || history[0].Steps[0].Code != do("set x") || history[1].Answer != "well" {
+	if len(history) != 6 || history[0].Steps[0].Code != do("set x") || history[1].Answer != "well" {
 		t.Errorf("history %+v; want the run of the person, then the answers", history)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"runpython/internal/excerpt"
+	"runpython/internal/message"
 )
 
 // What comes out of a guest is text to show and never markup to obey: a picture in it, which a
@@ -51,17 +52,13 @@ func (b *blocks) text(markdown string) {
 	b.parts = append(b.parts, block{content: markdown})
 }
 
-// fence adds a title and a fenced block, unless the content is empty.
-func (b *blocks) fence(title, content string) {
-	if content != "" {
-		b.parts = append(b.parts, block{title: title, content: breakRuns(strings.TrimSuffix(content, "\n")), fence: "text"})
-	}
-}
+// fence adds a title and a fenced block of plain text, unless the content is empty.
+func (b *blocks) fence(title, content string) { b.fenceOf("text", title, content) }
 
-// python adds a title and Python in a fenced block, of which at most a number of bytes is shown.
-func (b *blocks) python(title, code string, most int) {
-	if code != "" {
-		b.parts = append(b.parts, block{title: title, content: breakRuns(strings.TrimSuffix(excerpt.Middle(code, most), "\n")), fence: "python"})
+// fenceOf is fence for a language.
+func (b *blocks) fenceOf(language, title, content string) {
+	if content != "" {
+		b.parts = append(b.parts, block{title: title, content: breakRuns(strings.TrimSuffix(content, "\n")), fence: language})
 	}
 }
 
@@ -121,27 +118,13 @@ func (b *blocks) share(room int) int {
 
 // fenced puts content into a fence that is longer than any run of backticks in it.
 func fenced(language, content string) string {
-	marks := strings.Repeat("`", max(3, longest(content, '`')+1))
+	marks := strings.Repeat("`", max(3, message.LongestRun(content, '`')+1))
 	return marks + language + "\n" + content + "\n" + marks
-}
-
-// longest is the length of the longest run of a mark in s.
-func longest(s string, mark byte) int {
-	most, run := 0, 0
-	for i := range len(s) {
-		if s[i] != mark {
-			run = 0
-			continue
-		}
-		run++
-		most = max(most, run)
-	}
-	return most
 }
 
 // breakRuns shortens runs of more than longestRun backticks, which a fence would have to outdo.
 func breakRuns(s string) string {
-	if longest(s, '`') <= longestRun {
+	if message.LongestRun(s, '`') <= longestRun {
 		return s
 	}
 	var b strings.Builder
@@ -176,7 +159,7 @@ func shortPath(path string) string {
 // code marks text as code within a line, whatever characters it has.
 func code(s string) string {
 	s = strings.Map(printable, s)
-	marks := strings.Repeat("`", longest(s, '`')+1)
+	marks := strings.Repeat("`", message.LongestRun(s, '`')+1)
 	if len(marks) > 1 {
 		return marks + " " + s + " " + marks
 	}

@@ -30,16 +30,19 @@ func (s scripted) Run(context.Context, kernel.Request) (*kernel.Result, error) {
 	return &r, nil
 }
 
+// script makes all interpreters scripted.
+func script(o *chat.Options, r kernel.Result) {
+	start := o.Start
+	o.Start = func(ctx context.Context, id string, plain bool, fill func(string) error) (chat.Interpreter, error) {
+		i, err := start(ctx, id, plain, fill)
+		return scripted{i, r}, err
+	}
+}
+
 // replyOf is the reply to a run with a result.
 func replyOf(t *testing.T, r kernel.Result) *chat.Reply {
 	t.Helper()
-	s, _ := newService(t, func(o *chat.Options) {
-		start := o.Start
-		o.Start = func(ctx context.Context, id string, plain bool, fill func(string) error) (chat.Interpreter, error) {
-			i, err := start(ctx, id, plain, fill)
-			return scripted{i, r}, err
-		}
-	})
+	s, _ := newService(t, func(o *chat.Options) { script(o, r) })
 	return ask(t, s, "", "anything")
 }
 

@@ -212,7 +212,7 @@ func (x *execution) problem(sentence string) {
 // problemsLeftOut tells what the sentences about missing packages are silent about.
 func (x *execution) problemsLeftOut() {
 	s := &x.shipment
-	if list := listed(s.untried, func(name string) string { return name }); list != "" {
+	if list := listed(s.untried, toldPackages, asItIs); list != "" {
 		x.problems = append(x.problems, "Not tried after that: "+list+"; leave out what cannot be installed, or send the code again.")
 	}
 	if s.untold > 0 {
@@ -318,7 +318,7 @@ func writeLock(lock pypi.Lock) (string, error) {
 // wordPackages says in one line what was installed, "" for nothing.
 func (s *shipment) wordPackages() string {
 	var parts []string
-	if list := listed(s.packages, func(p Package) string {
+	if list := listed(s.packages, toldPackages, func(p Package) string {
 		if p.Was == "" {
 			return p.Name + " " + p.Version
 		}
@@ -326,11 +326,10 @@ func (s *shipment) wordPackages() string {
 	}); list != "" {
 		parts = append(parts, "installed "+list)
 	}
-	plain := func(name string) string { return name }
-	if list := listed(s.removed, plain); list != "" {
+	if list := listed(s.removed, toldPackages, asItIs); list != "" {
 		parts = append(parts, "removed "+list)
 	}
-	if list := listed(s.present, plain); list != "" {
+	if list := listed(s.present, toldPackages, asItIs); list != "" {
 		parts = append(parts, "there already: "+list)
 	}
 	text := strings.Join(parts, "; ")
@@ -340,18 +339,20 @@ func (s *shipment) wordPackages() string {
 	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
-// listed joins the first of some things.
-func listed[T any](all []T, word func(T) string) string {
-	words := make([]string, 0, toldPackages)
-	for _, one := range all[:min(len(all), toldPackages)] {
+// listed joins the first of some things, and tells how many there are beside.
+func listed[T any](all []T, most int, word func(T) string) string {
+	words := make([]string, 0, min(len(all), most))
+	for _, one := range all[:min(len(all), most)] {
 		words = append(words, word(one))
 	}
 	text := strings.Join(words, ", ")
-	if more := len(all) - toldPackages; more > 0 {
+	if more := len(all) - most; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
 }
+
+func asItIs(name string) string { return name }
 
 // missingHint says how to get what an import has not found, "" when there is nothing to add.
 func (x *execution) missingHint(e *kernel.Exception) string {

@@ -22,15 +22,6 @@ func preloaded(t *testing.T) (*chat.Service, *world) {
 	return s, w
 }
 
-func send(t *testing.T, s *chat.Service, id, message string) *chat.Reply {
-	t.Helper()
-	reply, err := s.Turn(t.Context(), chat.Request{ChatID: id, Message: message})
-	if err != nil {
-		t.Fatalf("Turn(%q) = %v", message, err)
-	}
-	return reply
-}
-
 // What is preloaded is there, and nothing is installed for it.
 func TestPreloadedPackagesAreThere(t *testing.T) {
 	s, w := preloaded(t)

@@ -11,7 +11,8 @@ import (
 )
 
 // keepResults keeps the pictures in full, and output that the text will not show in full.
-func (x *execution) keepResults(ctx context.Context, r *kernel.Result) error {
+func (x *execution) keepResults(ctx context.Context) error {
+	r := x.result
 	for i, picture := range r.Images {
 		name := fmt.Sprintf("figure-%d.%s", i+1, strings.TrimPrefix(picture.MIMEType, "image/"))
 		f, err := x.keepResult(ctx, name, picture.MIMEType, picture.Data)

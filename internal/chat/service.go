@@ -169,7 +169,7 @@ func (s *Service) turnIn(ctx context.Context, c *conversation, r Request, read m
 		if err != nil || s.options.Agent == nil {
 			return reply, err
 		}
-		if !x.notCode() && !x.mayBeProse() {
+		if !x.wasWords() {
 			s.remember(c, agent.Exchange{Message: r.Message, Steps: []agent.Step{{Code: x.code(), Result: reply.Text, Failed: reply.IsError}}})
 			return reply, nil
 		}

@@ -45,61 +45,60 @@ func withoutCodeText(m message.Message) string {
 }
 
 // word fills in the reply: its run, its text, and whether it is an error.
-func (x *execution) word(r *kernel.Result) {
-	run := x.newRun(r)
+func (x *execution) word() {
+	r := x.result
 	x.reply.Packages = x.shipment.packages
-	x.reply.Runs = append(x.reply.Runs, run)
+	x.reply.Runs = append(x.reply.Runs, x.newRun())
 	x.reply.IsError = x.reply.IsError || r.Status != kernel.OK && (r.Status != kernel.Exited || r.ExitCode != 0)
 	var b blocks
-	x.wordOutcome(&b, r)
+	x.wordOutcome(&b)
 	installed := x.shipment.wordPackages()
 	if b.empty() && len(r.Images) == 0 && installed == "" {
-		b.text(printedNothing)
+		b.text("The code ran and printed nothing.")
 	}
 	if installed != "" {
 		b.text(escaped(installed))
 	}
 	wordFiles(&b, x.reply.Files, x.printed)
-	b.notes(x.notes(r))
+	b.notes(x.notes())
 	x.reply.Text = b.String()
 }
 
-// printedNothing is all that can be said of some runs.
-const printedNothing = "The code ran and printed nothing."
-
 // wordOutcome tells what came of a run, apart from packages, files and notes.
-func (x *execution) wordOutcome(b *blocks, r *kernel.Result) {
-	if limit := x.limitSentence(r); limit != "" {
+func (x *execution) wordOutcome(b *blocks) {
+	r := x.result
+	if limit := x.limitSentence(); limit != "" {
 		b.text(limit)
 	}
 	x.wordProblems(b)
 	b.fence("Output:", r.Stdout.Text(shownStream))
 	b.fence("Standard error:", r.Stderr.Text(shownStream))
-	x.wordValue(b, r)
+	x.wordValue(b)
 	if r.Error != nil && r.Status != kernel.Memory && r.Status != kernel.TimedOut && r.Status != kernel.Canceled {
-		b.fence("Error:", excerpt.Middle(x.traceback(r), shownValue))
+		b.fence("Error:", excerpt.Middle(x.traceback(), shownValue))
 	}
 	if r.Status == kernel.Exited {
 		b.text(exitSentence(r))
 		b.fence("It said:", excerpt.Middle(r.ExitText, shownValue))
 	}
-	if hint := x.hint(r); hint != "" {
+	if hint := x.hint(); hint != "" {
 		x.reply.Problems = append(x.reply.Problems, hint)
 		b.text(hint)
 	}
 	b.fence("Printed between the calls, by what an earlier one left running:", r.Late.Text(shownValue))
 }
 
-func (x *execution) newRun(r *kernel.Result) Run {
+func (x *execution) newRun() Run {
+	r := x.result
 	run := Run{
-		Stdout: r.Stdout.Text(MaxStreamBytes), Stderr: r.Stderr.Text(MaxStreamBytes), Duration: r.Duration, Error: x.limitSentence(r),
+		Stdout: r.Stdout.Text(MaxStreamBytes), Stderr: r.Stderr.Text(MaxStreamBytes), Duration: r.Duration, Error: x.limitSentence(),
 	}
-	run.Code = x.chosen(r).Code
+	run.Code = x.chosen().Code
 	if r.Value != nil {
 		run.Value = r.Value.Text
 	}
 	if r.Error != nil && run.Error == "" {
-		run.Error = x.traceback(r)
+		run.Error = x.traceback()
 	}
 	if r.Status == kernel.Exited && r.ExitCode != 0 && run.Error == "" {
 		run.Error = exitSentence(r)
@@ -120,17 +119,18 @@ func (x *execution) wordProblems(b *blocks) {
 }
 
 // chosen returns the candidate that was run, an empty one if the guest names none that is there.
-func (x *execution) chosen(r *kernel.Result) message.Candidate {
-	if r.Chosen < 0 || r.Chosen >= len(x.message.Candidates) {
+func (x *execution) chosen() message.Candidate {
+	at := x.result.Chosen
+	if at < 0 || at >= len(x.message.Candidates) {
 		return message.Candidate{}
 	}
-	return x.message.Candidates[r.Chosen]
+	return x.message.Candidates[at]
 }
 
 // traceback returns the text of an exception. A line that only notebooks understand is a mere
 // SyntaxError to Python, so what to write instead follows.
-func (x *execution) traceback(r *kernel.Result) string {
-	refusal := x.chosen(r).Refusal
+func (x *execution) traceback() string {
+	r, refusal := x.result, x.chosen().Refusal
 	if refusal == "" {
 		return r.Error.Traceback
 	}
@@ -138,7 +138,8 @@ func (x *execution) traceback(r *kernel.Result) string {
 }
 
 // hint says what an error means here, "" when there is nothing to add.
-func (x *execution) hint(r *kernel.Result) string {
+func (x *execution) hint() string {
+	r := x.result
 	switch {
 	case r.Error == nil:
 		return ""
@@ -161,7 +162,8 @@ func (x *execution) hint(r *kernel.Result) string {
 	return hint + fmt.Sprintf(" But the server's disk has room for %s only: tell the operator.", excerpt.Size(room))
 }
 
-func (x *execution) wordValue(b *blocks, r *kernel.Result) {
+func (x *execution) wordValue(b *blocks) {
+	r := x.result
 	if r.Table != nil {
 		if table := tableText(r.Table.Markdown, shownValue); table != "" {
 			b.text(fmt.Sprintf("Value, %s × %s:", counted(r.Table.Rows, "row"), counted(r.Table.Columns, "column")))
@@ -188,8 +190,8 @@ func counted(n int64, thing string) string {
 
 // limitSentence tells which limit ended the run, in numbers, what became of the
 // variables and what to do; "" when none did.
-func (x *execution) limitSentence(r *kernel.Result) string {
-	limits := x.service.options.Limits
+func (x *execution) limitSentence() string {
+	r, limits := x.result, x.service.options.Limits
 	variables := "The variables are kept."
 	if r.Reset {
 		variables = "The variables are lost, the files are kept."
@@ -298,14 +300,14 @@ func wordFiles(b *blocks, files []File, printed map[string]int64) {
 }
 
 // notes are what the reading of the message and the run have to say beside.
-func (x *execution) notes(r *kernel.Result) []string {
+func (x *execution) notes() []string {
 	var notes []string
-	if note := x.chosen(r).Note; note != "" {
+	if note := x.chosen().Note; note != "" {
 		notes = append(notes, note)
 	}
 	notes = append(notes, x.message.Notes...)
 	notes = append(notes, x.shipment.warnings...)
-	return append(notes, r.Notes...)
+	return append(notes, x.result.Notes...)
 }
 
 func seconds(d time.Duration) string {

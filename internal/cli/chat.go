@@ -51,7 +51,7 @@ func (c *command) chatCommand() *cobra.Command {
 		Short:   "Run one message, or talk at the terminal",
 		Long:    chatHelp,
 		Example: chatExamples,
-		Args:    c.arguments(1),
+		Args:    c.oneArgument("message", "; quote the message"),
 	}, true, c.chat)
 }
 

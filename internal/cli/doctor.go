@@ -38,7 +38,7 @@ func (c *command) doctorCommand() *cobra.Command {
 		Long: "Examines everything that the program needs of the machine, starts a guest and evaluates 1+1 in it.\n" +
 			"Exits with 3 when something fails. With --json: {\"ok\", \"checks\": [{\"name\", \"status\", \"detail\", \"remedy\"}]},\n" +
 			"where status is ok, warn, fail or skip.",
-		Args: c.arguments(0),
+		Args: c.noArguments,
 	}, true, c.doctor)
 }
 

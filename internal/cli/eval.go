@@ -41,13 +41,7 @@ func (c *command) evalCommand() *cobra.Command {
 		Short:   "Measure how well a model answers",
 		Long:    evalHelp,
 		Example: evalExamples,
-		Args: func(cmd *cobra.Command, args []string) error {
-			c.usage = cmd.CommandPath()
-			if len(args) > 1 {
-				return usagef("eval takes one file of tasks, but got %d arguments", len(args))
-			}
-			return nil
-		},
+		Args:    c.oneArgument("file of tasks", ""),
 	}, true, c.eval)
 }
 
@@ -111,12 +105,11 @@ func (c *command) evaluate(ctx context.Context, cfg config.Config, app App, task
 	})
 	c.status.Stop()
 	total := report.Total()
+	show(table.foot(report, total))
 	if cfg.JSON {
-		if err := c.printJSON(reportForm(report)); err != nil {
+		if err := c.printJSON("report", reportForm(report, total)); err != nil {
 			return err
 		}
-	} else {
-		show(table.foot(report, total))
 	}
 	switch {
 	case stopped != nil:
@@ -146,7 +139,7 @@ func (c *command) prove(ctx context.Context, cfg config.Config, app App, tasks [
 	})
 	c.status.Stop()
 	if cfg.JSON {
-		if err := c.printJSON(proofsForm(proofs, proved == len(tasks))); err != nil {
+		if err := c.printJSON("report", proofsForm(proofs, proved == len(tasks))); err != nil {
 			return err
 		}
 	} else {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -156,8 +155,7 @@ func useForm(u eval.Use, d time.Duration) useJSON {
 	}
 }
 
-func reportForm(r *eval.Report) reportJSON {
-	sum := r.Total()
+func reportForm(r *eval.Report, sum eval.Total) reportJSON {
 	form := reportJSON{
 		Model: r.Model, Mode: "loop", Passed: sum.Passed, Attempts: sum.Attempts, Broken: sum.Broken, Rate: sum.Rate(),
 		useJSON: useForm(sum.Use, sum.Duration), Tasks: []taskJSON{},
@@ -181,16 +179,6 @@ func proofsForm(proofs []eval.Proof, ok bool) proofsJSON {
 		form.Proofs = append(form.Proofs, proofJSON(p))
 	}
 	return form
-}
-
-// printJSON prints one object on standard output.
-func (c *command) printJSON(form any) error {
-	encoder := json.NewEncoder(c.Out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(form); err != nil {
-		return fmt.Errorf("print the report: %w", err)
-	}
-	return nil
 }
 
 // print prints lines on standard output, which may be the terminal that shows the status. That nobody

@@ -64,16 +64,22 @@ func usageLine(cmd *cobra.Command) string {
 	return cmd.UseLine()
 }
 
-// arguments refuses more than most arguments.
-func (c *command) arguments(most int) cobra.PositionalArgs {
+// noArguments refuses arguments.
+func (c *command) noArguments(cmd *cobra.Command, args []string) error {
+	c.usage = cmd.CommandPath()
+	if len(args) > 0 {
+		return usagef("%s takes no arguments, but got %q", cmd.Name(), args[0])
+	}
+	return nil
+}
+
+// oneArgument refuses more than one argument. It tells what the one is, and then advice.
+func (c *command) oneArgument(what, advice string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		c.usage = cmd.CommandPath()
-		switch {
-		case len(args) <= most:
-			return nil
-		case most == 0:
-			return usagef("%s takes no arguments, but got %q", cmd.Name(), args[0])
+		if len(args) > 1 {
+			return usagef("%s takes one %s, but got %d arguments%s", cmd.Name(), what, len(args), advice)
 		}
-		return usagef("%s takes one message, but got %d arguments; quote the message", cmd.Name(), len(args))
+		return nil
 	}
 }

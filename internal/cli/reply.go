@@ -110,10 +110,15 @@ func (t *talk) showJSON(reply *chat.Reply, s saved) error {
 	for i, f := range reply.Files {
 		out.Files = append(out.Files, fileJSON{f.Path, f.MIMEType, f.Size, s.files[i].path, s.files[i].skipped})
 	}
-	encoder := json.NewEncoder(t.Out)
+	return t.printJSON("reply", out)
+}
+
+// printJSON prints a form on standard output, as one line.
+func (c *command) printJSON(what string, form any) error {
+	encoder := json.NewEncoder(c.Out)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(out); err != nil {
-		return fmt.Errorf("print the reply: %w", err)
+	if err := encoder.Encode(form); err != nil {
+		return fmt.Errorf("print the %s: %w", what, err)
 	}
 	return nil
 }

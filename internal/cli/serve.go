@@ -17,7 +17,7 @@ func (c *command) serveCommand() *cobra.Command {
 		Short: "Serve MCP over HTTP",
 		Long: "Serves the tool `chat` to MCP clients over HTTP until SIGINT or SIGTERM. When the first request can\n" +
 			"come, one line with the URL of the endpoint is written to standard error; the log follows it there.",
-		Args: c.arguments(0),
+		Args: c.noArguments,
 	}, false, c.serve)
 }
 
@@ -45,7 +45,7 @@ func (c *command) stdioCommand() *cobra.Command {
 		Short: "Serve MCP over standard input and output",
 		Long: "Serves the tool `chat` to the MCP client that started the program, until standard input ends.\n" +
 			"Standard output carries the protocol only; the log goes to standard error.",
-		Args: c.arguments(0),
+		Args: c.noArguments,
 	}, false, c.stdio)
 }
 

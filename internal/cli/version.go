@@ -62,7 +62,7 @@ func (c *command) versionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the versions of the program and of what is inside",
-		Args:  c.arguments(0),
+		Args:  c.noArguments,
 	}
 	cmd.RunE = func(*cobra.Command, []string) error { // needs no settings, so none can keep it from running
 		c.runs = true

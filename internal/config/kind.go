@@ -148,12 +148,13 @@ func choice(words ...string) kind[string] {
 }
 
 // optional makes the empty text a value of k: the setting is then off.
-func optional(k kind[string]) kind[string] {
+func optional[T any](k kind[T]) kind[T] {
 	parse := k.parse
 	k.limits = "" // help would name only half of the values
-	k.parse = func(text string) (string, error) {
+	k.parse = func(text string) (T, error) {
 		if text == "" {
-			return "", nil
+			var off T
+			return off, nil
 		}
 		return parse(text)
 	}

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -41,7 +39,7 @@ func modelSettings() []setting {
 			func(c *Config) *string { return &c.ModelKeyFile }),
 		entry("model-protocol", choice(ProtocolAuto, ProtocolTools, ProtocolFenced), "how the model hands over code", nil,
 			func(c *Config) *string { return &c.ModelProtocol }),
-		entry("model-extra", jsonObject(), "JSON object that is merged into the body of each request to the model", nil,
+		entry("model-extra", optional(jsonObject()), "JSON object that is merged into the body of each request to the model", nil,
 			func(c *Config) *map[string]any { return &c.ModelExtra }),
 		entry("model-context", count(0, 100_000_000), "tokens of the model's window; 0 for what is usual for the vendor", nil,
 			func(c *Config) *int { return &c.ModelContext }),
@@ -49,7 +47,7 @@ func modelSettings() []setting {
 			func(c *Config) *bool { return &c.ModelImages }),
 		entry("model-requests", count(1, 1000), "requests to the model at once", nil,
 			func(c *Config) *int { return &c.ModelRequests }),
-		entry("model-price", prices(), "price of a million tokens: INPUT,OUTPUT or INPUT,CACHED,OUTPUT", nil,
+		entry("model-price", optional(prices()), "price of a million tokens: INPUT,OUTPUT or INPUT,CACHED,OUTPUT", nil,
 			func(c *Config) *Prices { return &c.ModelPrices }),
 		entry("max-cost", fraction(0, 1e9), "what a turn may cost by --model-price; 0 for no bound", nil,
 			func(c *Config) *float64 { return &c.MaxCost }),
@@ -83,14 +81,11 @@ func modelURL() kind[string] {
 	return k
 }
 
-// jsonObject is an object in JSON; the empty text is none.
+// jsonObject is an object in JSON.
 func jsonObject() kind[map[string]any] {
 	return kind[map[string]any]{
 		arg: "JSON", yaml: []string{tagString},
 		parse: func(text string) (map[string]any, error) {
-			if text == "" {
-				return nil, nil //nolint:nilnil // no object
-			}
 			if len(text) > maxTextBytes {
 				return nil, refusal("must be at most %d bytes", maxTextBytes)
 			}
@@ -118,39 +113,34 @@ func jsonObject() kind[map[string]any] {
 	}
 }
 
-// prices are two or three numbers with commas between them; the empty text is none.
+// prices are two or three numbers with commas between them.
 func prices() kind[Prices] {
 	number := fraction(0, 1e9)
 	return kind[Prices]{
 		arg: "LIST", yaml: []string{tagString},
 		parse: func(text string) (Prices, error) {
-			if text == "" {
-				return Prices{}, nil
-			}
-			parts := strings.Split(text, ",")
-			values := make([]float64, len(parts))
-			for i, part := range parts {
+			wrong := refusal("must be two or three prices of a million tokens, such as 3,15 or 3,0.30,15")
+			var values []float64
+			for part := range strings.SplitSeq(text, ",") {
 				v, err := number.parse(strings.TrimSpace(part))
 				if err != nil {
-					parts = nil
-					break
+					return Prices{}, wrong
 				}
-				values[i] = v
+				values = append(values, v)
 			}
-			switch len(parts) {
+			switch len(values) {
 			case 2:
 				return Prices{Input: values[0], Cached: values[0], Output: values[1]}, nil
 			case 3:
 				return Prices{Input: values[0], Cached: values[1], Output: values[2]}, nil
 			}
-			return Prices{}, refusal("must be two or three prices of a million tokens, such as 3,15 or 3,0.30,15")
+			return Prices{}, wrong
 		},
 		format: func(p Prices) string {
 			if p == (Prices{}) {
 				return ""
 			}
-			plain := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-			return fmt.Sprintf("%s,%s,%s", plain(p.Input), plain(p.Cached), plain(p.Output))
+			return strings.Join([]string{number.format(p.Input), number.format(p.Cached), number.format(p.Output)}, ",")
 		},
 	}
 }

@@ -42,17 +42,11 @@ func splitRequirements(text string) []string {
 	var all []string
 	for piece := range strings.SplitSeq(text, ",") {
 		last := len(all) - 1
-		if last >= 0 && (strings.Count(all[last], "[") > strings.Count(all[last], "]") || strings.ContainsAny(firstOf(piece), "<>=!~")) {
+		if last >= 0 && (strings.Count(all[last], "[") > strings.Count(all[last], "]") || strings.IndexAny(strings.TrimSpace(piece), "<>=!~") == 0) {
 			all[last] += "," + piece
 			continue
 		}
 		all = append(all, piece)
 	}
 	return all
-}
-
-// firstOf returns the first character that is no space, "" if there is none.
-func firstOf(text string) string {
-	text = strings.TrimSpace(text)
-	return text[:min(1, len(text))]
 }

@@ -131,7 +131,7 @@ func (r *round) talk(ctx context.Context, t Task, work files, a *Attempt) ([]act
 		if err != nil {
 			return nil, err
 		}
-		acts, a.Use = append(acts, act), a.Add(use)
+		acts, a.Use = append(acts, act), a.add(use)
 	}
 	return acts, guest.take(ctx, work)
 }

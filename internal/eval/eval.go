@@ -15,7 +15,7 @@
 // # Failure
 //
 // A task that is not solved is a result. An [Attempt] that could not be played to its end, since the
-// model or the program fails, is broken: it says nothing about the model. After MaxBroken of them
+// model or the program fails, is broken: it says nothing about the model. After maxBroken of them
 // in a row Run stops.
 package eval
 
@@ -45,8 +45,8 @@ type Program interface {
 // owner is whom the chats of tasks belong to, so that nobody finds them among their own.
 const owner = "eval"
 
-// MaxBroken is how many attempts in a row may break before Run gives up.
-const MaxBroken = 3
+// maxBroken is how many attempts in a row may break before Run gives up.
+const maxBroken = 3
 
 // Options say how tasks are played.
 type Options struct {
@@ -77,8 +77,8 @@ type Use struct {
 	Unfounded int     // turns whose answer has numbers that nothing supports
 }
 
-// Add returns the sum of two uses.
-func (u Use) Add(v Use) Use {
+// add returns the sum of two uses.
+func (u Use) add(v Use) Use {
 	return Use{
 		Runs: u.Runs + v.Runs, Requests: u.Requests + v.Requests, Tokens: u.Tokens.Add(v.Tokens),
 		Cost: u.Cost + v.Cost, Unfounded: u.Unfounded + v.Unfounded,
@@ -137,7 +137,7 @@ func (r *Report) Total() Total {
 				continue
 			}
 			sum.Attempts++
-			sum.Use, sum.Duration = sum.Add(a.Use), sum.Duration+a.Duration
+			sum.Use, sum.Duration = sum.add(a.Use), sum.Duration+a.Duration
 		}
 	}
 	return sum
@@ -213,7 +213,7 @@ func (r *round) finish(i int, a Attempt) {
 	if !a.Broken {
 		r.broken = 0
 	}
-	if r.broken == MaxBroken {
-		r.stop(fmt.Errorf("%d attempts in a row could not be played, the last one because of this: %s", MaxBroken, a.Why))
+	if r.broken == maxBroken {
+		r.stop(fmt.Errorf("%d attempts in a row could not be played, the last one because of this: %s", maxBroken, a.Why))
 	}
 }

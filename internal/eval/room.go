@@ -12,6 +12,7 @@ import (
 
 	"runpython/internal/chat"
 	"runpython/internal/fault"
+	"runpython/internal/message"
 )
 
 // Bounds of the files that are copied out of a chat; what is beyond them is left out.
@@ -51,8 +52,8 @@ func (r *room) put(ctx context.Context, name string, content []byte) error {
 }
 
 // send runs one turn.
-func (r *room) send(ctx context.Context, message string) (*chat.Reply, error) {
-	reply, err := r.program.Turn(ctx, chat.Request{Owner: owner, ChatID: r.id, Message: message})
+func (r *room) send(ctx context.Context, text string) (*chat.Reply, error) {
+	reply, err := r.program.Turn(ctx, chat.Request{Owner: owner, ChatID: r.id, Message: text})
 	if err != nil {
 		return nil, err //nolint:wrapcheck // a fault
 	}
@@ -75,10 +76,7 @@ func (r *room) send(ctx context.Context, message string) (*chat.Reply, error) {
 
 // run runs code as it is, without a model.
 func (r *room) run(ctx context.Context, code string) (*chat.Reply, error) {
-	fence := "~~~"
-	for strings.Contains(code, fence) {
-		fence += "~"
-	}
+	fence := strings.Repeat("~", max(3, message.LongestRun(code, '~')+1))
 	return r.send(ctx, fence+"python\n"+ended(code)+fence+"\n")
 }
 

@@ -29,7 +29,7 @@ func open(t *testing.T, model llm.Model) program {
 func openApp(t *testing.T, change func(*config.Config)) *app.App {
 	t.Helper()
 	c := config.Default(func(string) (string, bool) { return "", false })
-	build := app.Build{Version: "test", Program: guesttest.Binary(t), Environment: os.Getenv(wheelsVariable)}
+	build := app.Build{Version: "test", Program: guesttest.Binary(t), Environment: os.Getenv(guesttest.WheelsVariable)}
 	c.Data, c.Pool, c.Packages = guesttest.Data(t), 2, config.PackagesOff
 	change(&c)
 	a, err := app.Open(t.Context(), c, guesttest.Log(t), build)
@@ -43,9 +43,6 @@ func openApp(t *testing.T, change func(*config.Config)) *app.App {
 	})
 	return a
 }
-
-// wheelsVariable names a folder into which the packages of .ci/wheels.txt were installed.
-const wheelsVariable = "RUNPYTHON_TEST_WHEELS"
 
 // starterTasks is how many there are; docs/eval.md says so.
 const starterTasks = 60
@@ -70,9 +67,7 @@ func TestStarterIsProved(t *testing.T) {
 		}
 		names[task.Name] = true
 	}
-	if os.Getenv(wheelsVariable) == "" {
-		t.Skipf("%s is not set: .ci/wheels installs what this needs and prints the folder", wheelsVariable)
-	}
+	guesttest.Wheels(t)
 	if !guesttest.Every() {
 		var some []eval.Task
 		for i := 0; i < len(tasks); i += sampled {

@@ -39,9 +39,9 @@ type File struct {
 // Bounds of a set of tasks.
 const (
 	MaxSetBytes = 4 << 20
-	MaxTasks    = 1000
 	MaxTurns    = 20
-	MaxFiles    = 100 // of a task
+	maxTasks    = 1000
+	maxFiles    = 100 // of a task
 )
 
 // taskName is what tasks may be called: short enough for a table, fit for a pattern.
@@ -63,8 +63,8 @@ func Read(text []byte) ([]Task, error) {
 		return nil, errors.New("it must be one YAML document")
 	}
 	list := doc.Content[0]
-	if list.Kind != yaml.SequenceNode || len(list.Content) == 0 || len(list.Content) > MaxTasks {
-		return nil, fmt.Errorf("line %d: it must be a list of 1 to %d tasks, each beginning with \"- name: \"", list.Line, MaxTasks)
+	if list.Kind != yaml.SequenceNode || len(list.Content) == 0 || len(list.Content) > maxTasks {
+		return nil, fmt.Errorf("line %d: it must be a list of 1 to %d tasks, each beginning with \"- name: \"", list.Line, maxTasks)
 	}
 	tasks := make([]Task, 0, len(list.Content))
 	for _, node := range list.Content {
@@ -151,8 +151,8 @@ func (t *Task) complete(prompts, rights, wrongs []string) error {
 
 // readFiles reads a mapping of paths to texts.
 func (t *Task) readFiles(node *yaml.Node) error {
-	if node = aliased(node); node.Kind != yaml.MappingNode || len(node.Content) > 2*MaxFiles {
-		return fmt.Errorf("must be at most %d lines \"path: text\"", MaxFiles)
+	if node = aliased(node); node.Kind != yaml.MappingNode || len(node.Content) > 2*maxFiles {
+		return fmt.Errorf("must be at most %d lines \"path: text\"", maxFiles)
 	}
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		f := File{Path: node.Content[i].Value}

@@ -50,6 +50,19 @@ func Long(t testing.TB) {
 	}
 }
 
+// WheelsVariable names a folder into which the packages of .ci/wheels.txt were installed.
+const WheelsVariable = "RUNPYTHON_TEST_WHEELS"
+
+// Wheels returns the folder that WheelsVariable names; without one it skips the test.
+func Wheels(t testing.TB) string {
+	t.Helper()
+	folder := os.Getenv(WheelsVariable)
+	if folder == "" {
+		t.Skipf("%s is not set: .ci/wheels installs what this needs and prints the folder", WheelsVariable)
+	}
+	return folder
+}
+
 // Binary returns the path of the static program. It is built once for all
 // packages and runs: a race-enabled test binary is dynamic and cannot be gVisor.
 func Binary(t testing.TB) string {

@@ -86,10 +86,7 @@ func TestPreload(t *testing.T) {
 
 // The packages that most people come for.
 func TestPreloadOfLibraries(t *testing.T) {
-	folder := os.Getenv("RUNPYTHON_TEST_WHEELS")
-	if folder == "" {
-		t.Skip("RUNPYTHON_TEST_WHEELS is not set")
-	}
+	folder := guesttest.Wheels(t)
 	one, other, _ := preloaded(t, folder, "numpy", "pandas", "matplotlib")
 	if got := evaluate(t, one, "import sys\n[n in sys.modules for n in ('numpy', 'pandas', 'matplotlib.pyplot', 'matplotlib.backends.backend_agg')]"); got != "[True, True, True, True]" {
 		t.Errorf("loaded: %s", got)

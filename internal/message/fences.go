@@ -326,3 +326,18 @@ func trimFence(code string) string {
 	}
 	return code
 }
+
+// LongestRun is the length of the longest run of mark, a backtick or tilde, in text. What is to stand in a fence or
+// in a code span needs marks of another length: a longer one ends nowhere in it (CommonMark 0.31, 4.5 and 6.1).
+func LongestRun(text string, mark byte) int {
+	most, run := 0, 0
+	for i := range len(text) {
+		if text[i] != mark {
+			run = 0
+			continue
+		}
+		run++
+		most = max(most, run)
+	}
+	return most
+}

@@ -181,3 +181,11 @@ func TestManyBlocks(t *testing.T) {
 		t.Errorf("kind %v, want mixed", m.Kind)
 	}
 }
+
+func TestLongestRun(t *testing.T) {
+	for text, want := range map[string]int{"": 0, "a": 0, "`": 1, "a``b`": 2, "`~``~```": 3, "``\n````": 4, "~~~~~": 0} {
+		if got := message.LongestRun(text, '`'); got != want {
+			t.Errorf("LongestRun(%q) = %d, want %d", text, got, want)
+		}
+	}
+}

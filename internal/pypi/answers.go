@@ -33,10 +33,15 @@ type answers struct{ dir string }
 // key returns the name under which the answer to q is kept. The sources and the target
 // count, the operator's rules do not: they are applied to each answer again.
 func (a answers) key(q uv.Query, sources, target string) string {
-	text, err := json.Marshal(struct {
+	return digestOf(struct {
 		Query           uv.Query
 		Sources, Target string
 	}{q, sources, target})
+}
+
+// digestOf names what can be written as JSON, by 64 hex digits.
+func digestOf(v any) string {
+	text, err := json.Marshal(v)
 	if err != nil {
 		panic(err) // a programmer's mistake: all of it can be written
 	}

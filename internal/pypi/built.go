@@ -170,7 +170,7 @@ func (j *job) build(ctx context.Context, pin wheel.Pin) (h *cache.Held, err erro
 	if err != nil {
 		return nil, err
 	}
-	if err := wheel.CheckBuilt(file, pin, python(j.in.config.PythonVersion)); err != nil {
+	if err := wheel.CheckBuilt(file, pin, wheel.MinorVersion(j.in.config.PythonVersion)); err != nil {
 		return nil, err
 	}
 	if _, err := made.Seek(0, io.SeekStart); err != nil {
@@ -178,11 +178,7 @@ func (j *job) build(ctx context.Context, pin wheel.Pin) (h *cache.Held, err erro
 	}
 	j.in.config.Log.Info("a package was built from its source", slog.String("package", pin.String()), slog.String("wheel", file), slog.Duration("time", time.Since(began)))
 	return j.in.cache.Ensure(ctx, pin, func(_ context.Context, w io.Writer, most int64) (int64, error) {
-		n, err := io.Copy(w, io.LimitReader(made, most+1))
-		if n > most {
-			return n, source.ErrTooLarge
-		}
-		return n, err
+		return source.CopyBounded(w, made, most)
 	})
 }
 

@@ -1,9 +1,6 @@
 package pypi_test
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
 	"errors"
 	"io/fs"
 	"net/http"
@@ -53,25 +50,10 @@ func mark(t *testing.T) string {
 // sdist is a source distribution whose build leaves a mark.
 func sdist(t *testing.T, name string) []byte {
 	t.Helper()
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	w := tar.NewWriter(z)
-	for file, text := range map[string]string{
+	return indextest.Source{Name: name, Version: "1.0", Files: map[string]string{
 		"PKG-INFO": "Metadata-Version: 2.1\nName: " + name + "\nVersion: 1.0\n",
 		"setup.py": "open(" + quote(mark(t)) + ", 'w').close()\nfrom setuptools import setup\nsetup(name='" + name + "', version='1.0')\n",
-	} {
-		err := w.WriteHeader(&tar.Header{Name: name + "-1.0/" + file, Mode: 0o644, Size: int64(len(text)), Typeflag: tar.TypeReg})
-		if err == nil {
-			_, err = w.Write([]byte(text))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := errors.Join(w.Close(), z.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
+	}}.Bytes(t)
 }
 
 func TestRefusals(t *testing.T) {

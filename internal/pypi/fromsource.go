@@ -132,7 +132,7 @@ func (s *sourcing) offerNeeds(ctx context.Context, metadata []byte) error {
 		}
 		if slices.ContainsFunc(list, func(f source.Listed) bool {
 			n, err := wheel.ParseName(f.File)
-			return err == nil && n.Name == r.Name && n.Fits(python(s.job.in.config.PythonVersion))
+			return err == nil && n.Name == r.Name && n.Fits(wheel.MinorVersion(s.job.in.config.PythonVersion))
 		}) {
 			continue
 		}
@@ -160,7 +160,10 @@ func (s *sourcing) list(ctx context.Context, name string) ([]source.Listed, erro
 func (s *sourcing) offerOne(ctx context.Context, name string, list []source.Listed) (int, error) {
 	in, err := s.job.in, error(nil)
 	for i, f := range list {
-		if _, ok := wheel.ParseSource(f.File, name); ok && f.SHA256 == "" && strings.HasPrefix(f.URL, "file:") {
+		if f.SHA256 != "" || !strings.HasPrefix(f.URL, "file:") {
+			continue
+		}
+		if _, ok := wheel.ParseSource(f.File, name); ok {
 			if list[i].SHA256, err = in.digest(ctx, f.URL); err != nil {
 				return 0, fmt.Errorf("read %s: %w", f.File, err)
 			}

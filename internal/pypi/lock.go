@@ -32,13 +32,7 @@ type Package struct {
 }
 
 // target returns the interpreter and the machine, "3.14 amd64".
-func target(version string) string { return python(version) + " " + runtime.GOARCH }
-
-// python returns the part of a version that packages are made for, "3.14".
-func python(version string) string {
-	parts := strings.SplitN(version, ".", 3)
-	return strings.Join(parts[:min(2, len(parts))], ".")
-}
+func target(version string) string { return wheel.MinorVersion(version) + " " + runtime.GOARCH }
 
 // find returns the package of that name.
 func (l Lock) find(name string) (Package, bool) {

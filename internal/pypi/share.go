@@ -2,8 +2,6 @@ package pypi
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,6 +23,9 @@ const (
 	lockSuffix   = ".lock"    // ends the name of the Lock that answers a list of requirements
 	packagesName = "packages" // in a shared environment: its packages
 )
+
+// sharedDigits is how many digits of a digest are a name in that folder.
+const sharedDigits = 32
 
 // sharedKept is how long a shared environment is kept that nobody uses.
 const sharedKept = 7 * 24 * time.Hour
@@ -79,7 +80,7 @@ func (in *Installer) share(ctx context.Context, requirements []string) (*Shared,
 	if err != nil {
 		return nil, err
 	}
-	s, err := in.sharedFolder(ctx, filepath.Join(dir, digestOf(lock)), lock)
+	s, err := in.sharedFolder(ctx, filepath.Join(dir, digestOf(lock)[:sharedDigits]), lock)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +94,7 @@ func (in *Installer) share(ctx context.Context, requirements []string) (*Shared,
 // sharedLock returns the lock that was kept for a list of requirements. If there is none, or it is of another
 // interpreter, it is made.
 func (in *Installer) sharedLock(ctx context.Context, dir string, requirements []string) (Lock, error) {
-	place := filepath.Join(dir, digestOf([]any{requirements, target(in.config.PythonVersion)})+lockSuffix)
+	place := filepath.Join(dir, digestOf([]any{requirements, target(in.config.PythonVersion)})[:sharedDigits]+lockSuffix)
 	if text, err := os.ReadFile(place); err == nil {
 		var kept Lock
 		// One that is damaged is made anew.
@@ -195,14 +196,4 @@ func modulesOf(lock Lock, asked []requirement.Requirement) []string {
 		}
 	}
 	return modules
-}
-
-// digestOf names what can be written as JSON.
-func digestOf(v any) string {
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // a programmer's mistake: all of it can be written
-	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])[:32]
 }

@@ -70,6 +70,9 @@ func (i *image) isGivenUp() bool {
 	return i.failures >= imageChances
 }
 
+// isMissing reports whether the image has to be made before it can be used.
+func (i *image) isMissing() bool { return !i.isGivenUp() && i.use() == "" }
+
 // tried is told that there is a guest now: one from the image, or else from nothing, after the image
 // has failed with imageErr unless that is nil. The machine is well then, it was the image.
 func (i *image) tried(fromImage bool, imageErr error) {
@@ -101,7 +104,7 @@ func (i *image) failed(cause error) {
 
 // ensure makes the image if it is not there.
 func (i *image) ensure(ctx context.Context) error {
-	if i.isGivenUp() || i.use() != "" {
+	if !i.isMissing() {
 		return nil
 	}
 	if err := i.make(ctx); err != nil {

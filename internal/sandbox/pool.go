@@ -68,7 +68,7 @@ func (h *Host) isShort() bool {
 	case h.closed || !h.filled:
 		return false
 	case h.config.Pool == 0:
-		return h.image != h.plain && !h.image.isGivenUp() && h.image.use() == ""
+		return h.image != h.plain && h.image.isMissing()
 	}
 	return len(h.pooled) < h.config.Pool
 }

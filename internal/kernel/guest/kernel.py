@@ -83,7 +83,7 @@ class Kernel:
         self._tries = 0  # how often the host was not there
         self._put_error = ""  # of the upload under way
         self._unanswered = 0  # the number of a run that has no `done` yet
-        self._can_install = False  # what the run under way imports
+        self._can_install = False  # whether the host installs what the run under way imports
         self._channel = Channel(fd, token)
         self._interrupts = Interrupts(options)
         self._pictures = Pictures(options, self._interrupts, self._channel.send)
@@ -256,7 +256,7 @@ class Kernel:
             return
         if "changed" in header:
             self._supplies.refresh(header["changed"])
-        if choice.imports is not None and header.get("packages"):
+        if choice.imports is not None and self._can_install:
             self._interrupts.call(self._supplies.fetch, n, choice.imports)
         self._stage.notice(choice.source)
         self._activity.notice(choice.source)

@@ -85,7 +85,7 @@ func (m *Model) Complete(ctx context.Context, r llm.Request) (*llm.Response, err
 	case !a.done:
 		return nil, server.Broken(ctx, errUnfinished)
 	}
-	return a.response()
+	return a.response(), nil
 }
 
 var errUnfinished = errors.New("the stream ended before the message did")
@@ -140,9 +140,8 @@ const (
 )
 
 // response returns the whole answer.
-func (a *answer) response() (*llm.Response, error) {
+func (a *answer) response() *llm.Response {
 	m := llm.Message{Role: llm.Assistant}
-	thought := false
 	for i, b := range a.message.Content {
 		switch b.Type {
 		case "text":
@@ -150,18 +149,15 @@ func (a *answer) response() (*llm.Response, error) {
 		case "tool_use":
 			m.Calls = append(m.Calls, a.call(int64(i), b))
 		case "thinking", "redacted_thinking":
-			thought = true
+			m.Thinking = thinking(a.message.Content)
 		}
-	}
-	if thought {
-		m.Thinking = thinking(a.message.Content)
 	}
 	u := a.message.Usage
 	cached := wire.Counted(u.CacheReadInputTokens)
 	return &llm.Response{Message: m, Stop: stopOf(a.message.StopReason, len(m.Calls) > 0), Usage: llm.Usage{
 		Input: wire.Counted(u.InputTokens) + wire.Counted(u.CacheCreationInputTokens) + cached, Cached: cached,
 		Output: wire.Counted(u.OutputTokens), Thinking: wire.Counted(u.OutputTokensDetails.ThinkingTokens),
-	}}, nil
+	}}
 }
 
 func (a *answer) call(index int64, b sdk.ContentBlockUnion) llm.Call {

@@ -1,9 +1,7 @@
 package anthropic_test
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -31,94 +29,17 @@ func model(t *testing.T, url string) *anthropic.Model {
 	}
 	t.Cleanup(client.CloseIdleConnections)
 	return anthropic.New(anthropic.Config{
-		Server:  &wire.Server{Name: "anthropic", Model: "m", Key: "sk-secret", KeyFrom: "ANTHROPIC_API_KEY"},
+		Server:  &wire.Server{Name: "anthropic", Model: "m", Key: llmtest.Key, KeyFrom: "ANTHROPIC_API_KEY"},
 		BaseURL: url, Name: "anthropic/m", HTTP: client,
 	})
 }
 
-var tool = llm.Tool{Name: "run_python", Description: "runs", Schema: map[string]any{
-	"type": "object", "properties": map[string]any{"code": map[string]any{"type": "string"}}, "required": []any{"code"},
-}}
-
-// failures are what the conversations that begin with one must be understood as.
-var failures = map[string]llm.Kind{
-	"cut-before": llm.Unreachable, "cut-body": llm.Cut, "cut-connection": llm.Cut, "cut-finish": llm.Cut, "garbage": llm.Cut,
-	"detail": llm.Invalid, "failing": llm.Overloaded, "overloaded": llm.Overloaded, "overloaded-late": llm.Overloaded,
-	"invalid": llm.Invalid, "no-credit": llm.Unauthorized, "unauthorized": llm.Unauthorized, "no-model": llm.NoModel,
-	"no-tools": llm.NoTools, "rate-limited": llm.Limited, "too-long": llm.TooLong, "endless": llm.Oversized,
-	"huge": llm.Oversized, "huge-arguments": llm.Oversized,
-}
-
 // Each conversation of the scripted server is understood, or fails as what it is.
 func TestConversations(t *testing.T) {
-	for _, name := range llmtest.Names(t) {
-		script := llmtest.Conversation(t, name)
-		w := script.Exchanges[0].Want
-		if w.Protocol == llmtest.OpenAI || w.Stream != nil && !*w.Stream {
-			continue
-		}
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			play(t, script)
-		})
-	}
-}
-
-func play(t *testing.T, script llmtest.Script) {
-	t.Helper()
-	m := model(t, llmtest.Serve(t, script).URL)
-	history := []llm.Message{{Role: llm.User, Text: "What is 6 times 7?"}}
-	failed := false
-	for i, exchange := range script.Exchanges {
-		reply := exchange.Reply
-		r := llm.Request{System: "be brief", Messages: history}
-		if tools := exchange.Want.Tools; tools == nil || len(tools) > 0 {
-			r.Tools = []llm.Tool{tool}
-		}
-		ctx, stop := context.WithCancel(t.Context())
-		for _, gate := range []*llmtest.Gate{reply.Before, reply.Amid} {
-			if gate != nil {
-				go func() { <-gate.Reached(); stop() }()
-			}
-		}
-		streamed := ""
-		r.Stream = func(text string) { streamed += text }
-		got, err := m.Complete(ctx, r)
-		stop()
-		if reply.Before != nil || reply.Amid != nil {
-			if !errors.Is(err, context.Canceled) {
-				t.Fatalf("exchange %d: error = %v, want that of the context", i+1, err)
-			}
-			continue
-		}
-		if want := failures[script.Name]; err != nil {
-			if llm.KindOf(err) != want || strings.Contains(err.Error(), "sk-secret") {
-				t.Fatalf("exchange %d: error = %v (%q), want %q", i+1, err, llm.KindOf(err), want)
-			}
-			failed = true
-			continue
-		}
-		if want := reply.Text + reply.Refusal; got.Message.Text != want || streamed != want {
-			t.Errorf("text = %q, streamed %q; want %q", got.Message.Text, streamed, want)
-		}
-		var calls []llmtest.Call
-		for _, c := range got.Message.Calls {
-			calls = append(calls, llmtest.Call(c))
-		}
-		if diff := cmp.Diff(reply.Calls, calls); diff != "" {
-			t.Errorf("calls (-said +heard):\n%s", diff)
-		}
-		history = append(history, got.Message)
-		for _, c := range got.Message.Calls {
-			history = append(history, llm.Message{Role: llm.Tooling, CallID: c.ID, Text: "42\n"})
-		}
-		if len(got.Message.Calls) == 0 {
-			history = append(history, llm.Message{Role: llm.User, Text: "The output is 42."})
-		}
-	}
-	if _, fails := failures[script.Name]; fails && !failed {
-		t.Error("nothing failed")
-	}
+	llmtest.Play(t, llmtest.Anthropic, func(t *testing.T, url string) llm.Model {
+		t.Helper()
+		return model(t, url)
+	})
 }
 
 // stream serves events of the protocol, each of which is named by its type.
@@ -207,7 +128,7 @@ func check(t *testing.T, r llm.Request, want string) {
 func TestRequest(t *testing.T) {
 	image := []llm.Image{{MIMEType: "image/png", Data: []byte("png")}}
 	got, err := anthropic.Body(anthropic.Config{Server: &wire.Server{Model: "m"}, Images: true, Extra: map[string]any{"thinking": map[string]any{"type": "adaptive"}}}, llm.Request{
-		System: "be brief", MaxTokens: 7, Tools: []llm.Tool{tool}, Extra: map[string]any{"temperature": 0},
+		System: "be brief", MaxTokens: 7, Tools: []llm.Tool{llmtest.Tool()}, Extra: map[string]any{"temperature": 0},
 		Messages: []llm.Message{
 			{Role: llm.User, Text: "a", Images: image},
 			{Role: llm.User, Text: "b"},

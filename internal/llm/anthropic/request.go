@@ -91,7 +91,7 @@ func (c Config) blocks(m llm.Message) []sdk.ContentBlockParamUnion {
 	blocks := text(nil, m.Text)
 	if c.Images {
 		for _, i := range m.Images {
-			blocks = append(blocks, sdk.NewImageBlockBase64(i.MIMEType, base64.StdEncoding.EncodeToString(i.Data)))
+			blocks = append(blocks, imageOf(i))
 		}
 	}
 	return blocks
@@ -138,19 +138,18 @@ func callOf(c llm.Call) sdk.ContentBlockParamUnion {
 	return sdk.NewToolUseBlock(c.ID, wire.Object(c.Arguments), c.Name)
 }
 
+func imageOf(i llm.Image) sdk.ContentBlockParamUnion {
+	return sdk.NewImageBlockBase64(i.MIMEType, base64.StdEncoding.EncodeToString(i.Data))
+}
+
 func (c Config) result(m llm.Message) sdk.ContentBlockParamUnion {
 	block := sdk.ToolResultBlockParam{ToolUseID: m.CallID, IsError: param.NewOpt(m.Failed)}
 	if m.Text != "" {
-		block.Content = append(block.Content, sdk.ToolResultBlockParamContentUnion{OfText: &sdk.TextBlockParam{Text: m.Text}})
+		block.Content = append(block.Content, sdk.ToolResultBlockParamContentUnion{OfText: sdk.NewTextBlock(m.Text).OfText})
 	}
 	if c.Images {
 		for _, i := range m.Images {
-			source := sdk.Base64ImageSourceParam{
-				MediaType: sdk.Base64ImageSourceMediaType(i.MIMEType), Data: base64.StdEncoding.EncodeToString(i.Data),
-			}
-			block.Content = append(block.Content, sdk.ToolResultBlockParamContentUnion{
-				OfImage: &sdk.ImageBlockParam{Source: sdk.ImageBlockParamSourceUnion{OfBase64: &source}},
-			})
+			block.Content = append(block.Content, sdk.ToolResultBlockParamContentUnion{OfImage: imageOf(i).OfImage})
 		}
 	}
 	return sdk.ContentBlockParamUnion{OfToolResult: &block}

@@ -7,8 +7,8 @@ import (
 	"runpython/internal/llm"
 )
 
-// Signature stands under all thinking, and must come back with it where the script wants it to.
-const Signature = "c2NyaXB0ZWQtc2lnbmF0dXJl"
+// signature stands under all thinking, and must come back with it where the script wants it to.
+const signature = "c2NyaXB0ZWQtc2lnbmF0dXJl"
 
 // wholeAnthropic is the body of an answer that is no stream.
 func wholeAnthropic(q *Request, r *Reply) object {
@@ -17,7 +17,7 @@ func wholeAnthropic(q *Request, r *Reply) object {
 		block := r.block(p)
 		switch p.kind {
 		case thinking:
-			block["thinking"], block["signature"] = p.text, Signature
+			block["thinking"], block["signature"] = p.text, signature
 		case call:
 			block["input"] = p.text // of no JSON a server makes a string
 			if json.Valid([]byte(p.text)) {
@@ -65,7 +65,7 @@ func (s anthropicStream) piece(i int, p part, text string) {
 
 func (s anthropicStream) shut(i int, p part) {
 	if p.kind == thinking {
-		s.say("content_block_delta", object{"index": i, "delta": object{"type": "signature_delta", "signature": Signature}})
+		s.say("content_block_delta", object{"index": i, "delta": object{"type": "signature_delta", "signature": signature}})
 	}
 	s.say("content_block_stop", object{"index": i})
 }

@@ -6,6 +6,7 @@
 // answered; scripts are written in Go or, as conversations, in files (see [Parse]). A request that breaks
 // the rules of its protocol (a call without its result, no max_tokens) or does not fit the script gets an
 // HTTP 400 and fails the test, and so does a script that is not played to its end.
+// [Play] tests an implementation of llm.Model with all conversations of its protocol.
 //
 // # Trust
 //

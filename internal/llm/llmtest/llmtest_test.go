@@ -61,7 +61,7 @@ func play(t *testing.T, script llmtest.Script, protocol llmtest.Protocol, stream
 		}
 		got, err := ask(ctx, history)
 		stop()
-		if broken(reply, protocol) {
+		if broken(reply) {
 			if err == nil && got.Stop != "" {
 				t.Fatalf("exchange %d: heard %+v of an answer that is none", i+1, got)
 			}
@@ -76,10 +76,10 @@ func play(t *testing.T, script llmtest.Script, protocol llmtest.Protocol, stream
 }
 
 // broken reports whether a client must not take the reply for an answer.
-func broken(r llmtest.Reply, p llmtest.Protocol) bool {
+func broken(r llmtest.Reply) bool {
 	gated := r.Before != nil || r.Amid != nil || r.Fill == llmtest.Endless
 	gated = gated || slices.Contains(r.Quirks, llmtest.LateError) || slices.Contains(r.Quirks, llmtest.Garbage)
-	return gated || r.Status > 0 || r.Cut != llmtest.CutNone && (r.Cut != llmtest.CutDone || p == llmtest.Anthropic)
+	return gated || r.Status > 0 || r.Cut != llmtest.CutNone
 }
 
 // answered are the messages with which the client goes on.

@@ -17,7 +17,7 @@ func wholeOpenAI(q *Request, r *Reply) object {
 		message["refusal"] = r.Refusal
 	}
 	if r.Thinking != "" {
-		message[r.thinkingField()] = r.Thinking
+		message["reasoning_content"] = r.Thinking
 	}
 	var calls []object
 	for i, c := range r.Calls {
@@ -98,7 +98,7 @@ func (s openAIStream) fail() {
 func (r *Reply) delta(p part, piece string, named bool) object {
 	switch p.kind {
 	case thinking:
-		return object{r.thinkingField(): piece}
+		return object{"reasoning_content": piece}
 	case refusal:
 		return object{"refusal": piece}
 	case call:
@@ -159,13 +159,6 @@ func (r *Reply) openAIReason() string {
 	default:
 		panic(fmt.Sprintf("an answer does not end with %q", stop))
 	}
-}
-
-func (r *Reply) thinkingField() string {
-	if r.has(Reasoning) {
-		return "reasoning"
-	}
-	return "reasoning_content"
 }
 
 // nulls sets what is absent to null.

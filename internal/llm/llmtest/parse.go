@@ -173,10 +173,10 @@ func (r *Reply) set(key, value string) (err error) {
 		err = oneOf(r.Stop, llm.End, llm.Called, llm.Length, llm.Refused)
 	case "cut":
 		r.Cut = Cut(value)
-		err = oneOf(r.Cut, CutConnection, CutFinish, CutDone, CutBody, CutHeader)
+		err = oneOf(r.Cut, CutConnection, CutFinish, CutBody, CutHeader)
 	case "quirk":
 		r.Quirks = append(r.Quirks, Quirk(value))
-		err = oneOf(Quirk(value), Repeated, Nulls, Object, NoID, NoUsage, Comments, Reasoning, LateError, Garbage)
+		err = oneOf(Quirk(value), Repeated, Nulls, Object, NoID, NoUsage, Comments, LateError, Garbage)
 	case "piece":
 		r.Piece, err = strconv.Atoi(value)
 	case "fill":
@@ -197,7 +197,7 @@ func (r *Reply) set(key, value string) (err error) {
 		if gates[value] == nil {
 			return fmt.Errorf("neither before nor amid")
 		}
-		*gates[value] = NewGate()
+		*gates[value] = &Gate{reached: make(chan struct{})}
 	default:
 		err = fmt.Errorf("a reply has no such field")
 	}

@@ -13,16 +13,13 @@ import (
 
 // A Request is what a client has sent, the same for both protocols.
 type Request struct {
-	Protocol  Protocol
-	Header    http.Header
-	Body      []byte
-	Fields    map[string]any // the body as JSON
-	Model     string
-	Stream    bool
-	System    string
-	Messages  []llm.Message // without the system's; of images only their number, of Thinking nothing
-	Tools     []string      // names
-	MaxTokens int           // whichever field says it
+	Protocol Protocol
+	Header   http.Header
+	Body     []byte
+	Stream   bool
+	System   string
+	Messages []llm.Message // without the system's; of images only their number, of Thinking nothing
+	Tools    []string      // names
 
 	null      bool // the content of a message of the assistant is null
 	wantUsage bool // a stream of OpenAI ends with a count
@@ -133,13 +130,12 @@ type wireBlock struct {
 
 // A wireBody has the fields of both protocols that matter here.
 type wireBody struct {
-	Model               string          `json:"model"`
-	Stream              bool            `json:"stream"`
-	MaxTokens           int             `json:"max_tokens"`
-	MaxCompletionTokens int             `json:"max_completion_tokens"`
-	System              json.RawMessage `json:"system"`
-	Messages            []wireMessage   `json:"messages"`
-	Tools               []struct {
+	Model     string          `json:"model"`
+	Stream    bool            `json:"stream"`
+	MaxTokens int             `json:"max_tokens"`
+	System    json.RawMessage `json:"system"`
+	Messages  []wireMessage   `json:"messages"`
+	Tools     []struct {
 		Name     string `json:"name"`
 		Function struct {
 			Name       string         `json:"name"`
@@ -158,11 +154,7 @@ func (r *Request) read() error {
 	if err := json.Unmarshal(r.Body, &w); err != nil {
 		return fmt.Errorf("the body: %w", err)
 	}
-	if err := json.Unmarshal(r.Body, &r.Fields); err != nil {
-		return fmt.Errorf("the body: %w", err)
-	}
-	r.Model, r.Stream, r.wantUsage = w.Model, w.Stream, w.StreamOptions.IncludeUsage
-	r.MaxTokens = max(w.MaxTokens, w.MaxCompletionTokens)
+	r.Stream, r.wantUsage = w.Stream, w.StreamOptions.IncludeUsage
 	for _, t := range w.Tools {
 		r.Tools = append(r.Tools, t.Name+t.Function.Name)
 		if schema := len(t.InputSchema) + len(t.Function.Parameters); t.Name+t.Function.Name == "" || schema == 0 {

@@ -30,9 +30,8 @@ type Script struct {
 
 // An Exchange is one request and its answer.
 type Exchange struct {
-	Want   Want
-	Reply  Reply
-	Answer func(*Request) Reply // instead of Reply, if not nil
+	Want  Want
+	Reply Reply
 }
 
 // Want is what must be true of a request; a zero field asks for nothing.
@@ -61,7 +60,6 @@ const (
 	CutNone       Cut = ""
 	CutConnection Cut = "connection" // the connection breaks after the first half of the pieces
 	CutFinish     Cut = "finish"     // a stream ends, cleanly, without a reason
-	CutDone       Cut = "done"       // a stream has its reason, but not the last event ([DONE], message_stop)
 	CutBody       Cut = "body"       // status 200, the header, and nothing else
 	CutHeader     Cut = "header"     // the connection breaks before the status
 )
@@ -72,15 +70,14 @@ type Quirk string
 
 // The habits.
 const (
-	Repeated  Quirk = "repeated"  // id, type and the whole name in each piece of a call
-	Nulls     Quirk = "nulls"     // null in place of all that is absent
-	Object    Quirk = "object"    // arguments as an object; they must be JSON
-	NoID      Quirk = "no-id"     // calls without an id
-	NoUsage   Quirk = "no-usage"  // no count of tokens, whatever was asked for; both protocols
-	Comments  Quirk = "comments"  // comment lines (OpenAI) or pings (Anthropic) between the events
-	Reasoning Quirk = "reasoning" // thinking in "reasoning" instead of "reasoning_content"
-	LateError Quirk = "error"     // an error amid the stream, status 200; both protocols
-	Garbage   Quirk = "garbage"   // an event amid the stream that is not JSON; both protocols
+	Repeated  Quirk = "repeated" // id, type and the whole name in each piece of a call
+	Nulls     Quirk = "nulls"    // null in place of all that is absent
+	Object    Quirk = "object"   // arguments as an object; they must be JSON
+	NoID      Quirk = "no-id"    // calls without an id
+	NoUsage   Quirk = "no-usage" // no count of tokens, whatever was asked for; both protocols
+	Comments  Quirk = "comments" // comment lines (OpenAI) or pings (Anthropic) between the events
+	LateError Quirk = "error"    // an error amid the stream, status 200; both protocols
+	Garbage   Quirk = "garbage"  // an event amid the stream that is not JSON; both protocols
 )
 
 // A Reply is an answer. The zero Reply is an empty one.
@@ -110,8 +107,8 @@ type Reply struct {
 // Endless as a Fill goes on until the client leaves.
 const Endless int64 = -1
 
-// Fail returns a reply of a status above 399, worded as the protocol words errors.
-func Fail(status int, kind, message string) Reply {
+// failure returns a reply of a status above 399, worded as the protocol words errors.
+func failure(status int, kind, message string) Reply {
 	return Reply{Status: status, Type: kind, Message: message}
 }
 
@@ -147,17 +144,11 @@ func (r *Reply) usage(q *Request) llm.Usage {
 	return u
 }
 
-// A Gate holds a reply until it is opened or the client leaves.
+// A Gate holds a reply until the client leaves. It is of one reply.
 type Gate struct {
-	reached, open chan struct{}
-	reach, opens  sync.Once
+	reached chan struct{}
+	reach   sync.Once
 }
-
-// NewGate returns a closed gate, for one reply.
-func NewGate() *Gate { return &Gate{reached: make(chan struct{}), open: make(chan struct{})} }
 
 // Reached is closed when the reply has come to the gate.
 func (g *Gate) Reached() <-chan struct{} { return g.reached }
-
-// Open lets the reply pass. It may be called more than once.
-func (g *Gate) Open() { g.opens.Do(func() { close(g.open) }) }

@@ -78,7 +78,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	err = q.read()
 	if err == nil && s.script.NoNull && q.null {
-		writeError(w, q.Protocol, Fail(http.StatusInternalServerError, "internal_server_error", "Input should be a valid string"))
+		writeError(w, q.Protocol, failure(http.StatusInternalServerError, "internal_server_error", "Input should be a valid string"))
 		return
 	}
 	out := &writer{web: w, gone: r.Context().Done(), closed: s.closed}
@@ -108,16 +108,12 @@ func (s *Server) take(q *Request, refused error) Reply {
 	if len(wrong) > 0 {
 		problem := strings.Join(wrong, "; ")
 		s.t.Errorf("conversation %s, request %d: %s\n%.4000s", s.script.Name, number+1, problem, q.Body)
-		return Fail(http.StatusBadRequest, "invalid_request_error", "not in the script: "+problem)
+		return failure(http.StatusBadRequest, "invalid_request_error", "not in the script: "+problem)
 	}
-	switch {
-	case exchange == nil:
+	if exchange == nil {
 		return s.script.Otherwise(q)
-	case exchange.Answer != nil:
-		return exchange.Answer(q)
-	default:
-		return exchange.Reply
 	}
+	return exchange.Reply
 }
 
 type object = map[string]any

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -91,19 +92,17 @@ func (w *writer) send(text string) {
 	}
 }
 
-// wait waits at a gate until it is opened. A nil gate stands open.
+// wait waits at a gate until the client leaves. A nil gate stands open.
 func (w *writer) wait(g *Gate) {
 	if g == nil {
 		return
 	}
 	g.reach.Do(func() { close(g.reached) })
 	select {
-	case <-g.open:
 	case <-w.gone:
-		panic(http.ErrAbortHandler)
 	case <-w.closed:
-		panic(http.ErrAbortHandler)
 	}
+	panic(http.ErrAbortHandler)
 }
 
 // A dialect is how a protocol says an answer as a stream.
@@ -140,8 +139,6 @@ func (w *writer) stream(r *Reply, d dialect) {
 	}
 	if r.Cut != CutFinish {
 		d.finish()
-	}
-	if r.Cut == CutNone {
 		d.done()
 	}
 }
@@ -245,7 +242,7 @@ func (r *Reply) fill() {
 	case refusal:
 		r.Refusal = b.String()
 	case call:
-		r.Calls = append([]Call(nil), r.Calls...) // the script keeps its own
+		r.Calls = slices.Clone(r.Calls) // the script keeps its own
 		r.Calls[p.call].Arguments = b.String()
 	}
 }

@@ -20,17 +20,15 @@ import (
 type answer struct {
 	server *wire.Server
 	stream func(string) // nil: nobody listens
-	echo   Echo
 
 	text      strings.Builder
 	refusal   strings.Builder
-	thoughts  strings.Builder // all that was thought, for counting
 	reasoning strings.Builder // reasoning_content
-	details   int             // bytes of text in reasoning_details
 	sieve     sieve
 	thinking  thinking
 	calls     []*call
-	finish    string // finish_reason
+	size      struct{ thoughts, details, arguments int } // bytes of all that was thought, of reasoning_details, of calls
+	finish    string                                     // finish_reason
 	usage     sdk.CompletionUsage
 }
 
@@ -132,8 +130,7 @@ func (a *answer) addDelta(d sdk.ChatCompletionChunkChoiceDelta) error {
 	said, hidden := a.sieve.add(text)
 	a.say(said)
 	a.refusal.WriteString(d.Refusal)
-	a.thoughts.WriteString(thought)
-	a.thoughts.WriteString(hidden)
+	a.size.thoughts += len(thought) + len(hidden)
 	if err := a.addThinking(d); err != nil {
 		return err
 	}
@@ -149,7 +146,7 @@ func (a *answer) addDelta(d sdk.ChatCompletionChunkChoiceDelta) error {
 	switch {
 	case a.text.Len()+a.refusal.Len() > llm.MaxAnswerBytes:
 		return a.server.Oversized("more text than an answer may have")
-	case max(a.thoughts.Len(), a.details) > llm.MaxAnswerBytes:
+	case max(a.size.thoughts, a.size.details) > llm.MaxAnswerBytes:
 		return a.server.Oversized("more thinking than an answer may have")
 	}
 	return nil
@@ -198,21 +195,21 @@ func (a *answer) addThinking(d sdk.ChatCompletionChunkChoiceDelta) error {
 	for _, name := range []string{"reasoning_content", "reasoning"} { // one or the other
 		var text string
 		if json.Unmarshal([]byte(fields[name].Raw()), &text) == nil && text != "" {
-			a.thoughts.WriteString(text)
+			a.size.thoughts += len(text)
 			if name == "reasoning_content" {
 				a.reasoning.WriteString(text)
 			}
 			break
 		}
 	}
-	if raw := fields["reasoning_details"].Raw(); a.echo == ReasoningDetails && raw != "" {
+	if raw := fields["reasoning_details"].Raw(); a.thinking.echo == ReasoningDetails && raw != "" {
 		size, err := a.thinking.addDetails(a.server, raw)
 		if err != nil {
 			return err
 		}
-		a.details += size
+		a.size.details += size
 	}
-	if raw := fields["extra_content"].Raw(); a.echo == ThoughtSignatures && strings.HasPrefix(raw, "{") {
+	if raw := fields["extra_content"].Raw(); a.thinking.echo == ThoughtSignatures && strings.HasPrefix(raw, "{") {
 		a.thinking.extra = json.RawMessage(raw)
 	}
 	return nil
@@ -235,8 +232,8 @@ func (a *answer) addCall(index int64, t sdk.ChatCompletionChunkChoiceDeltaToolCa
 	if t.Function.Name != "" {
 		c.name = t.Function.Name
 	}
-	if c.arguments.Len()+len(t.Function.Arguments) > llm.MaxAnswerBytes {
-		return a.server.Oversized("a call with more arguments than it may have")
+	if a.size.arguments += len(t.Function.Arguments); a.size.arguments > llm.MaxAnswerBytes {
+		return a.server.Oversized("calls with more arguments than they may have")
 	}
 	c.arguments.WriteString(t.Function.Arguments)
 	if raw := t.JSON.ExtraFields["extra_content"].Raw(); strings.HasPrefix(raw, "{") {
@@ -261,7 +258,7 @@ var errUnfinished = errors.New("the stream ended without a finish_reason")
 func (a *answer) end() error {
 	text, thought := a.sieve.end()
 	a.say(text)
-	a.thoughts.WriteString(thought)
+	a.size.thoughts += len(thought)
 	switch a.finish {
 	case "":
 		return errUnfinished
@@ -272,35 +269,30 @@ func (a *answer) end() error {
 }
 
 // response returns the answer to a request of that many bytes.
-func (a *answer) response(asked int) (*llm.Response, error) {
+func (a *answer) response(asked int) *llm.Response {
 	text, thought := closed(a.text.String())
-	a.thoughts.WriteString(thought)
+	a.size.thoughts += len(thought)
 	m := llm.Message{Role: llm.Assistant, Text: text}
-	a.thinking.echo, a.thinking.content = a.echo, a.reasoning.String()
-	arguments := 0
+	a.thinking.content = a.reasoning.String()
 	for i, c := range a.calls {
 		id := c.id
 		if id == "" {
 			id = fmt.Sprintf("call_%d", i+1)
 		}
 		m.Calls = append(m.Calls, llm.Call{ID: id, Name: c.name, Arguments: c.arguments.String()})
-		arguments += c.arguments.Len()
-		if c.extra != nil && a.echo == ThoughtSignatures {
+		if c.extra != nil && a.thinking.echo == ThoughtSignatures {
 			if a.thinking.calls == nil {
 				a.thinking.calls = map[string]json.RawMessage{}
 			}
 			a.thinking.calls[id] = c.extra
 		}
 	}
-	if arguments > llm.MaxAnswerBytes {
-		return nil, a.server.Oversized("calls with more arguments than they may have")
-	}
 	m.Thinking = thoughtOf(&a.thinking)
-	r := &llm.Response{Message: m, Stop: a.stop(), Usage: a.tokens(asked, arguments)}
+	r := &llm.Response{Message: m, Stop: a.stop(), Usage: a.tokens(asked)}
 	if r.Stop == llm.Refused && r.Message.Text == "" {
 		r.Message.Text = a.refusal.String()
 	}
-	return r, nil
+	return r
 }
 
 func (a *answer) stop() llm.Stop {
@@ -315,12 +307,12 @@ func (a *answer) stop() llm.Stop {
 	return llm.End
 }
 
-func (a *answer) tokens(asked, arguments int) llm.Usage {
+func (a *answer) tokens(asked int) llm.Usage {
 	u := a.usage
 	if u.PromptTokens <= 0 && u.CompletionTokens <= 0 {
-		thinking := wire.Estimate(a.thoughts.Len())
+		thinking := wire.Estimate(a.size.thoughts)
 		return llm.Usage{
-			Input: wire.Estimate(asked), Output: wire.Estimate(a.text.Len()+arguments) + thinking, Thinking: thinking, Estimated: true,
+			Input: wire.Estimate(asked), Output: wire.Estimate(a.text.Len()+a.size.arguments) + thinking, Thinking: thinking, Estimated: true,
 		}
 	}
 	input, cached := wire.Counted(u.PromptTokens), wire.Counted(max(u.PromptTokensDetails.CachedTokens, cacheHits(u)))

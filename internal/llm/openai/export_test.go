@@ -11,12 +11,11 @@ import (
 // Read reads an answer as it comes from a server, and returns the text that was streamed as well.
 func Read(data []byte, echo Echo) (*llm.Response, string, error) {
 	var streamed bytes.Buffer
-	a := &answer{server: &wire.Server{Name: "the server"}, stream: func(s string) { streamed.WriteString(s) }, echo: echo}
+	a := &answer{server: &wire.Server{Name: "the server"}, stream: func(s string) { streamed.WriteString(s) }, thinking: thinking{echo: echo}}
 	if err := a.read(bytes.NewReader(data)); err != nil {
 		return nil, streamed.String(), err
 	}
-	r, err := a.response(100)
-	return r, streamed.String(), err
+	return a.response(100), streamed.String(), nil
 }
 
 // Body returns the body of a request, as a document.

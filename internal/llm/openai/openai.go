@@ -104,11 +104,11 @@ func (m *Model) Complete(ctx context.Context, r llm.Request) (*llm.Response, err
 		return nil, server.Broken(ctx, err)
 	}
 	defer resp.Body.Close()
-	a := &answer{server: server, stream: r.Stream, echo: m.config.Dialect.Echo}
+	a := &answer{server: server, stream: r.Stream, thinking: thinking{echo: m.config.Dialect.Echo}}
 	if err := a.read(resp.Body); err != nil {
 		return nil, server.Broken(ctx, err)
 	}
-	return a.response(len(body))
+	return a.response(len(body)), nil
 }
 
 // maxModelBytes bounds the name of a model that a server has.

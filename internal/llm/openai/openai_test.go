@@ -1,15 +1,11 @@
 package openai_test
 
 import (
-	"context"
-	"errors"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
 	"runpython/internal/llm"
@@ -29,7 +25,7 @@ func model(t *testing.T, url string, change func(*openai.Config)) *openai.Model 
 	}
 	t.Cleanup(client.CloseIdleConnections)
 	c := openai.Config{
-		Server:  &wire.Server{Name: "the server", Model: "m", Key: "sk-secret", KeyFrom: "THE_KEY"},
+		Server:  &wire.Server{Name: "the server", Model: "m", Key: llmtest.Key, KeyFrom: "THE_KEY"},
 		BaseURL: url + "/v1", Name: "vendor/m", HTTP: client, Dialect: openai.Dialect{AskUsage: true},
 	}
 	if change != nil {
@@ -38,125 +34,12 @@ func model(t *testing.T, url string, change func(*openai.Config)) *openai.Model 
 	return openai.New(c)
 }
 
-var tool = llm.Tool{Name: "run_python", Description: "runs", Schema: map[string]any{
-	"type": "object", "properties": map[string]any{"code": map[string]any{"type": "string"}}, "required": []any{"code"},
-}}
-
-// failures are what the conversations that begin with one must be understood as.
-var failures = map[string]llm.Kind{
-	"cut-before": llm.Unreachable, "cut-body": llm.Cut, "cut-connection": llm.Cut, "cut-finish": llm.Cut, "garbage": llm.Cut,
-	"detail": llm.Invalid, "failing": llm.Overloaded, "overloaded": llm.Overloaded, "overloaded-late": llm.Overloaded,
-	"invalid": llm.Invalid, "no-credit": llm.Unauthorized, "unauthorized": llm.Unauthorized, "no-model": llm.NoModel,
-	"no-tools": llm.NoTools, "rate-limited": llm.Limited, "too-long": llm.TooLong, "endless": llm.Oversized,
-	"huge": llm.Oversized, "huge-arguments": llm.Oversized,
-}
-
 // Each conversation of the scripted server is understood, or fails as what it is.
 func TestConversations(t *testing.T) {
-	for _, name := range llmtest.Names(t) {
-		script := llmtest.Conversation(t, name)
-		w := script.Exchanges[0].Want
-		if w.Protocol == llmtest.Anthropic || w.Stream != nil && !*w.Stream {
-			continue
-		}
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			play(t, script)
-		})
-	}
-}
-
-func play(t *testing.T, script llmtest.Script) {
-	t.Helper()
-	m := model(t, llmtest.Serve(t, script).URL, nil)
-	history := []llm.Message{{Role: llm.User, Text: "What is 6 times 7?"}}
-	failed := false
-	for i, exchange := range script.Exchanges {
-		reply := exchange.Reply
-		r := llm.Request{System: "be brief", Messages: history, MaxTokens: 1000}
-		if tools := exchange.Want.Tools; tools == nil || len(tools) > 0 {
-			r.Tools = []llm.Tool{tool}
-		}
-		ctx, stop := context.WithCancel(t.Context())
-		for _, gate := range []*llmtest.Gate{reply.Before, reply.Amid} {
-			if gate != nil {
-				go func() { <-gate.Reached(); stop() }()
-			}
-		}
-		got, err := m.Complete(ctx, r)
-		stop()
-		if reply.Before != nil || reply.Amid != nil {
-			if !errors.Is(err, context.Canceled) {
-				t.Fatalf("exchange %d: error = %v, want that of the context", i+1, err)
-			}
-			failed = true
-			continue
-		}
-		if want := failures[script.Name]; err != nil {
-			if llm.KindOf(err) != want {
-				t.Fatalf("exchange %d: error = %v (%q), want %q", i+1, err, llm.KindOf(err), want)
-			}
-			if strings.Contains(err.Error(), "sk-secret") {
-				t.Errorf("the error has the key: %v", err)
-			}
-			failed = true
-			continue
-		}
-		compare(t, reply, got)
-		history = append(history, after(got)...)
-	}
-	if _, fails := failures[script.Name]; fails && !failed {
-		t.Error("nothing failed")
-	}
-}
-
-// after are the messages that go on: the answer, and 42 for each call.
-func after(r *llm.Response) []llm.Message {
-	list := []llm.Message{r.Message}
-	for _, c := range r.Message.Calls {
-		list = append(list, llm.Message{Role: llm.Tooling, CallID: c.ID, Text: "42\n"})
-	}
-	if len(list) == 1 {
-		list = append(list, llm.Message{Role: llm.User, Text: "The output is 42."})
-	}
-	return list
-}
-
-func compare(t *testing.T, said llmtest.Reply, got *llm.Response) {
-	t.Helper()
-	want := said.Text
-	if want == "" {
-		want = said.Refusal
-	}
-	if got.Message.Text != want {
-		t.Errorf("text = %q, want %q", got.Message.Text, want)
-	}
-	var calls []llmtest.Call
-	for i, c := range got.Message.Calls {
-		if i < len(said.Calls) && (said.Calls[i].ID == "-" || said.Calls[i].ID == "") {
-			said.Calls[i].ID = c.ID
-		}
-		if strings.TrimSpace(c.ID) == "" {
-			t.Error("a call has no id")
-		}
-		calls = append(calls, llmtest.Call(c))
-	}
-	if slices.Contains(said.Quirks, llmtest.Object) { // an object is written without spaces
-		for i := range said.Calls {
-			said.Calls[i].Arguments = strings.ReplaceAll(said.Calls[i].Arguments, ": ", ":")
-		}
-	}
-	if diff := cmp.Diff(said.Calls, calls); diff != "" {
-		t.Errorf("calls (-said +heard):\n%s", diff)
-	}
-	if said.Usage.Input > 0 {
-		if diff := cmp.Diff(said.Usage, got.Usage); diff != "" {
-			t.Errorf("usage (-said +heard):\n%s", diff)
-		}
-	}
-	if slices.Contains(said.Quirks, llmtest.NoUsage) != got.Usage.Estimated {
-		t.Errorf("Estimated = %v", got.Usage.Estimated)
-	}
+	llmtest.Play(t, llmtest.OpenAI, func(t *testing.T, url string) llm.Model {
+		t.Helper()
+		return model(t, url, nil)
+	})
 }
 
 // A server by its URL is asked once which model it has.

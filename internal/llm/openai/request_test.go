@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"runpython/internal/llm"
+	"runpython/internal/llm/llmtest"
 	"runpython/internal/llm/openai"
 )
 
@@ -34,7 +35,7 @@ func TestRequests(t *testing.T) {
 		{
 			"a call and its result; no null beside calls; pictures are left out",
 			openai.Config{Dialect: openai.Dialect{AskUsage: true}},
-			llm.Request{System: "s", Messages: loop, MaxTokens: 7, Tools: []llm.Tool{tool}},
+			llm.Request{System: "s", Messages: loop, MaxTokens: 7, Tools: []llm.Tool{llmtest.Tool()}},
 			`{"model":"m","stream":true,"stream_options":{"include_usage":true},"max_tokens":7,"messages":[
 				{"role":"system","content":"s"},{"role":"user","content":"hi"},
 				{"role":"assistant","content":"","tool_calls":[{"id":"call_1","type":"function","function":{"name":"run_python","arguments":"{\"code\": 1}"}}]},

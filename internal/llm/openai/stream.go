@@ -86,7 +86,7 @@ func whole(data []byte) (sdk.ChatCompletionChunk, error) {
 		return c, err
 	}
 	var at sdk.ChatCompletion
-	if err := at.UnmarshalJSON(llm.EscapeControls(data)); err != nil {
+	if err := at.UnmarshalJSON([]byte(c.RawJSON())); err != nil {
 		return c, errNotJSON
 	}
 	for i := range min(len(c.Choices), len(at.Choices)) {

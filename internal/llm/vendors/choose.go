@@ -97,7 +97,7 @@ func (s Settings) find() (*Choice, vendor, error) {
 	i := slices.IndexFunc(table, func(v vendor) bool { return v.name == name })
 	if !ok || i < 0 {
 		return nil, vendor{}, fmt.Errorf("--model %q: must be VENDOR/NAME with one of the vendors %s, or a name beside --model-url, or none",
-			s.Model, strings.Join(Names(), ", "))
+			s.Model, strings.Join(names(), ", "))
 	}
 	if err := checkName(model); err != nil {
 		return nil, vendor{}, err
@@ -119,13 +119,16 @@ func checkName(name string) error {
 	return nil
 }
 
+// versionedPath is what servers put their chat completions behind, if not elsewhere.
+const versionedPath = "/v1"
+
 // address returns where c is served.
 func (s Settings) address(c *Choice, v vendor) (*url.URL, error) {
 	if s.URL != "" {
 		c.AddressFrom = "--model-url, which most servers want with /v1 at its end"
 		u, err := parse("--model-url", s.URL)
 		if err == nil && strings.Trim(u.Path, "/") == "" {
-			u.Path = "/v1" // as all such servers have it
+			u.Path = versionedPath // as all such servers have it
 		}
 		return u, err
 	}
@@ -182,7 +185,7 @@ func ollamaAddress(text string) (*url.URL, error) {
 	if err != nil {
 		return nil, err
 	}
-	checked.Path += "/v1"
+	checked.Path += versionedPath
 	return checked, nil
 }
 

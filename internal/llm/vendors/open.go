@@ -44,14 +44,12 @@ func (c *Choice) Open(o Options) llm.Model {
 
 // Bounds of the look for a running Ollama.
 const (
-	FindTime      = 200 * time.Millisecond
-	maxTagsBytes  = 1 << 20
-	tagsPath      = "/api/tags"
-	versionedPath = "/v1"
+	findTime     = 200 * time.Millisecond
+	maxTagsBytes = 1 << 20
 )
 
 // Find returns a model of the Ollama that runs on this machine, or where OLLAMA_HOST says, nil when none
-// answers within FindTime or none has a model that writes: the one that was changed last. Whoever answers there
+// answers within 200 ms or none has a model that writes: the one that was changed last. Whoever answers there
 // does not get the key of KeyVariable, which is for a server that somebody chooses.
 func Find(ctx context.Context, client *http.Client, variable func(name string) string) *Choice {
 	c, err := Choose(Settings{Model: ollama + "/any", Variable: func(name string) string {
@@ -63,9 +61,9 @@ func Find(ctx context.Context, client *http.Client, variable func(name string) s
 	if err != nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, FindTime)
+	ctx, cancel := context.WithTimeout(ctx, findTime)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(c.URL, versionedPath)+tagsPath, nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(c.URL, versionedPath)+"/api/tags", nil)
 	if err != nil {
 		return nil
 	}

@@ -76,11 +76,11 @@ var table = []vendor{
 	},
 }
 
-// Names returns the names of the vendors.
-func Names() []string {
-	names := make([]string, len(table))
+// names returns the names of the vendors.
+func names() []string {
+	all := make([]string, len(table))
 	for i, v := range table {
-		names[i] = v.name
+		all[i] = v.name
 	}
-	return names
+	return all
 }

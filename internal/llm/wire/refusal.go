@@ -4,13 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"runpython/internal/excerpt"
 	"runpython/internal/llm"
 	"runpython/internal/pattern"
 )
@@ -150,15 +151,11 @@ func (s *Server) say(kind llm.Kind, status int, words string) string {
 
 // invalid words the refusal of a request that the server does not understand.
 func (s *Server) invalid(status int, in string) string {
-	see := ""
-	if s.AddressFrom != "" {
-		see = ": see " + s.AddressFrom
-	}
 	switch {
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
-		return s.Name + " has nothing at the address that was asked" + in + see
+		return s.Name + " has nothing at the address that was asked" + in + s.seeAddress()
 	case status/100 == 3:
-		return s.Name + " redirects elsewhere" + in + see
+		return s.Name + " redirects elsewhere" + in + s.seeAddress()
 	}
 	return s.Name + " does not accept the request" + in + "; the log has its words"
 }
@@ -168,20 +165,11 @@ const maxCauseBytes = 300
 
 // cause is what the log gets: the words of the server, shortened, up to where they repeat the request.
 func (s *Server) cause(status int, words string) error {
-	if s.Key != "" {
-		words = strings.ReplaceAll(words, s.Key, "***")
-	}
+	words = s.masked(words)
 	for _, echo := range []string{"'input'", `"input"`, "input_value", "input="} {
 		words, _, _ = strings.Cut(words, echo)
 	}
-	words = strings.Join(strings.Fields(words), " ")
-	if len(words) > maxCauseBytes {
-		cut := maxCauseBytes
-		for cut > 0 && !utf8.RuneStart(words[cut]) {
-			cut--
-		}
-		words = words[:cut] + "…"
-	}
+	words = excerpt.Begin(strings.Join(strings.Fields(words), " "), maxCauseBytes)
 	return errors.New(strings.TrimSuffix(fmt.Sprintf("status %d: %s", status, words), ": "))
 }
 
@@ -222,21 +210,12 @@ func collect(v any, depth int, words *[]string) {
 			collect(e, depth-1, words)
 		}
 	case map[string]any:
-		for _, key := range sortedKeys(v) {
+		for _, key := range slices.Sorted(maps.Keys(v)) {
 			if key != "input" && key != "user_id" && key != "request_id" {
 				collect(v[key], depth-1, words)
 			}
 		}
 	}
-}
-
-func sortedKeys(m map[string]any) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // maxRetryAfter bounds what a server may ask for.

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -30,8 +31,8 @@ type Server struct {
 
 // Default times of a Server. A model that thinks may say nothing for minutes before its first word.
 const (
-	DefaultFirstByte = 4 * time.Minute
-	DefaultIdle      = time.Minute
+	defaultFirstByte = 4 * time.Minute
+	defaultIdle      = time.Minute
 )
 
 // Bounds of the bodies of answers. A token of a stream takes some 200 bytes, so that of the longest text
@@ -52,20 +53,23 @@ const (
 // *llm.Error. The body that it returns is bounded and must be closed. It is a middleware of the SDKs.
 func (s *Server) Do(r *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(r.Context())
-	silence := &silence{cancel: cancel, limit: or(s.FirstByte, DefaultFirstByte), say: s.silent}
-	silence.begin()
+	silence := &silence{cancel: cancel, say: s.silent}
+	silence.begin(cmp.Or(s.FirstByte, defaultFirstByte))
 	resp, err := next(r.WithContext(ctx))
 	if err != nil {
 		silence.end()
 		cancel(nil)
 		return nil, s.failed(r.Context(), causeOf(ctx, err))
 	}
-	b := &body{from: resp.Body, ctx: ctx, silence: silence, left: maxAnswerBytes, idle: or(s.Idle, DefaultIdle), over: s.oversized()}
-	if isStream(resp.Header) {
+	b := &body{
+		from: resp.Body, ctx: ctx, silence: silence, idle: cmp.Or(s.Idle, defaultIdle), left: maxAnswerBytes,
+		over: s.Oversized("more bytes than an answer may have"),
+	}
+	if hasType(resp.Header, "text/event-stream") {
 		b.left = maxStreamBytes
 	}
 	if resp.StatusCode/100 == 2 {
-		if isPage(resp.Header) {
+		if hasType(resp.Header, "text/html") {
 			return nil, errors.Join(s.page(), b.Close())
 		}
 		resp.Body = b
@@ -82,28 +86,27 @@ func (s *Server) Do(r *http.Request, next func(*http.Request) (*http.Response, e
 // failed makes an *llm.Error of a failure on the way to the server or back, the error of ctx when that has
 // ended.
 func (s *Server) failed(ctx context.Context, err error) error {
-	if e, ok := errors.AsType[*llm.Error](err); ok {
-		return e
-	}
-	if ctx.Err() != nil {
-		return ctx.Err() //nolint:wrapcheck // documented
-	}
 	message := "no connection to " + s.Name
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		message = s.Name + " has a certificate that this machine does not trust; see --ca-bundle"
 	}
-	return &llm.Error{Kind: llm.Unreachable, Message: message, Err: s.withoutKey(err)}
+	return s.failure(ctx, err, llm.Unreachable, message)
 }
 
 // Broken makes an *llm.Error of a failure to read an answer, the error of ctx when that has ended.
 func (s *Server) Broken(ctx context.Context, err error) error {
+	return s.failure(ctx, err, llm.Cut, "the answer of "+s.Name+" broke off")
+}
+
+// failure is the *llm.Error that err is already, else the error of ctx when that has ended, else a new one.
+func (s *Server) failure(ctx context.Context, err error, kind llm.Kind, message string) error {
 	if e, ok := errors.AsType[*llm.Error](err); ok {
 		return e
 	}
 	if ctx.Err() != nil {
 		return ctx.Err() //nolint:wrapcheck // documented
 	}
-	return &llm.Error{Kind: llm.Cut, Message: "the answer of " + s.Name + " broke off", Err: s.withoutKey(err)}
+	return &llm.Error{Kind: kind, Message: message, Err: s.withoutKey(err)}
 }
 
 // Empty is the error of an answer without a single byte. Some servers give it when the conversation is too
@@ -123,43 +126,41 @@ func (s *Server) Oversized(what string) *llm.Error {
 	return &llm.Error{Kind: llm.Oversized, Message: fmt.Sprintf("the answer of %s has %s", s.Name, what)}
 }
 
-func (s *Server) oversized() *llm.Error {
-	return s.Oversized("more bytes than an answer may have")
-}
-
 func (s *Server) silent(d time.Duration) error {
 	return &llm.Error{Kind: llm.Cut, Message: fmt.Sprintf("%s has said nothing for %s", s.Name, d)}
 }
 
 // page is the error of an answer that is a web page: that of a login, a proxy, or of a server with an interface for people.
 func (s *Server) page() *llm.Error {
-	message := s.Name + " answers with a web page"
-	if s.AddressFrom != "" {
-		message += ": see " + s.AddressFrom
-	}
-	return &llm.Error{Kind: llm.Invalid, Message: message}
+	return &llm.Error{Kind: llm.Invalid, Message: s.Name + " answers with a web page" + s.seeAddress()}
 }
 
+// seeAddress ends a message about an address that may be a wrong one: it tells where the operator has named it.
+func (s *Server) seeAddress() string {
+	if s.AddressFrom == "" {
+		return ""
+	}
+	return ": see " + s.AddressFrom
+}
+
+// withoutKey returns err, or its text alone if the key is in that.
 func (s *Server) withoutKey(err error) error {
-	if s.Key == "" || !strings.Contains(err.Error(), s.Key) {
-		return err
+	if text := err.Error(); s.masked(text) != text {
+		return errors.New(s.masked(text))
 	}
-	return errors.New(strings.ReplaceAll(err.Error(), s.Key, "***"))
+	return err
 }
 
-func isStream(h http.Header) bool {
-	return strings.HasPrefix(strings.ToLower(h.Get("Content-Type")), "text/event-stream")
-}
-
-func isPage(h http.Header) bool {
-	return strings.HasPrefix(strings.ToLower(h.Get("Content-Type")), "text/html")
-}
-
-func or(d, other time.Duration) time.Duration {
-	if d > 0 {
-		return d
+// masked returns text without the key.
+func (s *Server) masked(text string) string {
+	if s.Key == "" {
+		return text
 	}
-	return other
+	return strings.ReplaceAll(text, s.Key, "***")
+}
+
+func hasType(h http.Header, kind string) bool {
+	return strings.HasPrefix(strings.ToLower(h.Get("Content-Type")), kind)
 }
 
 // causeOf returns why ctx was ended by us, else err.
@@ -174,12 +175,11 @@ func causeOf(ctx context.Context, err error) error {
 type silence struct {
 	cancel context.CancelCauseFunc
 	say    func(time.Duration) error
-	limit  time.Duration
 	timer  *time.Timer
 }
 
-func (s *silence) begin() {
-	limit := s.limit
+// begin gives the server until limit to say something.
+func (s *silence) begin(limit time.Duration) {
 	s.timer = time.AfterFunc(limit, func() { s.cancel(s.say(limit)) })
 }
 
@@ -191,7 +191,6 @@ type body struct {
 	ctx     context.Context //nolint:containedctx // of this request, which ends with Close
 	silence *silence
 	idle    time.Duration // from the first byte on
-	begun   bool
 	left    int
 	over    error // when nothing is left
 }
@@ -215,19 +214,14 @@ func (b *body) Read(p []byte) (int, error) {
 // heard begins the next silence.
 func (b *body) heard() {
 	b.silence.end()
-	if !b.begun {
-		b.begun = true
-		b.silence.limit = b.idle
-	}
-	b.silence.begin()
+	b.silence.begin(b.idle)
 }
 
 // Close ends the request. A stream says that it is over before its body is, and only a connection whose body
 // was read to its end serves the next request.
 func (b *body) Close() error {
 	b.silence.end()
-	b.silence.limit = restTime
-	b.silence.begin()
+	b.silence.begin(restTime)
 	_, _ = io.CopyN(io.Discard, b.from, maxRestBytes) // an error only means that the connection is of no more use
 	b.silence.end()
 	b.silence.cancel(nil)

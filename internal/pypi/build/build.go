@@ -30,6 +30,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"runpython/internal/pattern"
 	"runpython/internal/pypi/wheel"
@@ -248,11 +250,11 @@ func (s *session) failed(reason string) error { return &FailedError{Reason: reas
 // end returns the last lines of a log, as text that can be shown.
 func end(log string) string {
 	log = strings.Map(func(c rune) rune {
-		if c < ' ' && c != '\n' && c != '\t' || c == 0x7f || c >= 0x80 && c < 0xa0 || c == 0xfffd {
+		if unicode.IsControl(c) && c != '\n' && c != '\t' || c == utf8.RuneError { // which also stands for what is not UTF-8
 			return -1
 		}
 		return c
-	}, strings.ToValidUTF8(log, ""))
+	}, log)
 	log = strings.TrimSpace(log)
 	if len(log) > maxLog {
 		log = log[len(log)-maxLog:]

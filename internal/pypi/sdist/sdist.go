@@ -71,7 +71,7 @@ func Candidates(list []source.Listed, project string, before time.Time) (all []C
 func universalVersions(list []source.Listed, project string) map[string]bool {
 	versions := map[string]bool{}
 	for _, f := range list {
-		if n, err := wheel.ParseName(f.File); err == nil && n.Name == project && wheel.Universal(f.File) {
+		if n, err := wheel.ParseName(f.File); err == nil && n.Name == project && n.FitsAll() {
 			versions[n.Version] = true
 		}
 	}

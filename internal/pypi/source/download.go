@@ -148,7 +148,7 @@ func (d *Downloader) Get(ctx context.Context, address, accept string, w io.Write
 	}
 	idle := time.AfterFunc(stallTimeout, func() { cancel(errStalled) })
 	defer idle.Stop()
-	n, err := copyBounded(w, &watched{answer.Body, idle}, most)
+	n, err := CopyBounded(w, &watched{answer.Body, idle}, most)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
 	}
@@ -183,13 +183,13 @@ func (s *Sources) copyFile(name string, w io.Writer, most int64) (int64, error) 
 			return 0, err
 		}
 		defer f.Close()
-		return copyBounded(w, f, most)
+		return CopyBounded(w, f, most)
 	}
 	return 0, errForeign
 }
 
-// copyBounded copies r, at most most bytes of it.
-func copyBounded(w io.Writer, r io.Reader, most int64) (int64, error) {
+// CopyBounded copies r to w and returns how many bytes that were. More than most bytes are ErrTooLarge.
+func CopyBounded(w io.Writer, r io.Reader, most int64) (int64, error) {
 	n, err := io.Copy(w, io.LimitReader(r, most+1))
 	if err == nil && n > most {
 		err = ErrTooLarge

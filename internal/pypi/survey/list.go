@@ -7,9 +7,6 @@ import (
 	"strings"
 )
 
-// wanted is how many of the most downloaded packages the page has.
-const wanted = 100
-
 // othersBegin is the line behind which packages stand for another reason than that.
 const othersBegin = "[others]"
 

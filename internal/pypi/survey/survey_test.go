@@ -13,6 +13,9 @@ import (
 	"runpython/internal/pypi/names"
 )
 
+// wanted is how many of the most downloaded packages the page has.
+const wanted = 100
+
 // The list is that of package names, without a gap, as long as it takes to have so many that
 // somebody imports; and each is found by its import name.
 func TestPackages(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"runpython/internal/fault"
 	"runpython/internal/pattern"
 	"runpython/internal/pypi/requirement"
+	"runpython/internal/pypi/wheel"
 )
 
 // Parts of uv's sentences. Only what these match reaches a message: names, versions and
@@ -56,7 +57,7 @@ func (c *complaint) explanation() (kind fault.Kind, message string, matched stri
 // explain turns what uv has printed into an error with one line for whoever asked.
 func (p *Program) explain(ctx context.Context, q Query, printed string, err error) error {
 	cause := fmt.Errorf("%w: %s", err, p.config.Sources.Redact(strings.TrimSpace(printed)))
-	c := newComplaint(q, printed, p.python())
+	c := newComplaint(q, printed, wheel.MinorVersion(p.config.PythonVersion))
 	kind, message, matched := c.explanation()
 	if kind == fault.Invalid {
 		cause = errors.Join(ErrConflict, cause)
@@ -66,12 +67,6 @@ func (p *Program) explain(ctx context.Context, q Query, printed string, err erro
 		message += p.other(ctx, q, matched)
 	}
 	return fault.New(kind, cause, message)
-}
-
-// python returns the version that people know, "3.14".
-func (p *Program) python() string {
-	parts := strings.SplitN(p.config.PythonVersion, ".", 3)
-	return strings.Join(parts[:min(2, len(parts))], ".")
 }
 
 // explanations are tried in this order: what keeps an answer from being had, then why

@@ -59,6 +59,12 @@ func CheckBuilt(file string, pin Pin, python string) error {
 	return nil
 }
 
+// MinorVersion returns the part of a version of Python that wheels are made for: "3.14" of "3.14.6".
+func MinorVersion(version string) string {
+	parts := strings.SplitN(version, ".", 3)
+	return strings.Join(parts[:min(2, len(parts))], ".")
+}
+
 // machines are the names that tags of platforms end in, by Go's.
 var machines = map[string]string{"amd64": "x86_64", "arm64": "aarch64"}
 
@@ -80,10 +86,9 @@ func (n FileName) Fits(python string) bool {
 	return interpreter && abi && platform
 }
 
-// Universal reports whether file is a wheel that fits every Python 3 on every machine.
-func Universal(file string) bool {
-	n, err := ParseName(file)
-	return err == nil && slices.Contains(n.Python, "py3") && slices.Contains(n.ABI, "none") && slices.Contains(n.Platform, "any")
+// FitsAll reports whether the tags of a wheel are for every Python 3 on every machine.
+func (n FileName) FitsAll() bool {
+	return slices.Contains(n.Python, "py3") && slices.Contains(n.ABI, "none") && slices.Contains(n.Platform, "any")
 }
 
 // checkFile compares the name of the file with that of the distribution.
