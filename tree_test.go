@@ -57,6 +57,8 @@ var mayImport = map[string][]string{
 	"internal/store":                      {},
 	"internal/store/memory":               {"internal/store"},
 	"internal/store/content":              {},
+	"internal/store/database":             {"internal/fault", "internal/store"},
+	"internal/store/sqlite":               {"internal/fault", "internal/pypi/flock", "internal/store/database"},
 	"internal/egress":                     {},
 	"internal/excerpt":                    {},
 	"internal/pattern":                    {},
@@ -81,6 +83,8 @@ var mayImport = map[string][]string{
 	"bench":              {"internal/kernel", "internal/kernel/guest", "internal/sandbox", "internal/sandbox/interpreter"},
 	"internal/guesttest": {"internal/kernel", "internal/kernel/guest", "internal/sandbox", "internal/sandbox/interpreter"},
 
+	"internal/store/storetest": {"internal/store", "internal/store/database"},
+
 	"internal/app/realmodel":       {},
 	"internal/sandbox/hostiletest": {},
 	"internal/pypi/indextest":      {"internal/pypi/uv"},
@@ -92,7 +96,7 @@ var mayImport = map[string][]string{
 
 // besides are packages that are no part of the program. Like tests, they may use what
 // they like of others' code.
-var besides = []string{"bench", "internal/guesttest", "internal/llm/llmtest", "internal/mcpserver/conformance", "internal/mcpserver/sdkclient", "internal/pypi/indextest", "internal/pypi/survey", "internal/sandbox/interpreter/mklist"}
+var besides = []string{"bench", "internal/guesttest", "internal/llm/llmtest", "internal/mcpserver/conformance", "internal/mcpserver/sdkclient", "internal/pypi/indextest", "internal/pypi/survey", "internal/sandbox/interpreter/mklist", "internal/store/storetest"}
 
 // onlyIn names the owners of foreign code: every module that go.mod requires
 // directly, and packages of the standard library that need care.
@@ -107,10 +111,12 @@ var onlyIn = map[string][]string{
 	"github.com/spf13/pflag":                 {"internal/cli", "internal/config"},
 	"github.com/prometheus/client_golang":    {"internal/app"},
 	"gopkg.in/yaml.v3":                       {"internal/config", "internal/eval"},
+	"github.com/pressly/goose/v3":            {"internal/store/database"},
+	"modernc.org/sqlite":                     {"internal/store/sqlite"},
 	"golang.org/x/image":                     {"internal/mcpserver"},
 	"golang.org/x/sync":                      {"internal/app", "internal/pypi", "internal/sandbox/interpreter"},
 	"golang.org/x/sys": {"internal/app", "internal/cli", "internal/cli/console", "internal/kernel",
-		"internal/pypi", "internal/pypi/cache", "internal/pypi/environment", "internal/pypi/flock", "internal/pypi/uv", "internal/sandbox", "internal/sandbox/interpreter"},
+		"internal/pypi", "internal/pypi/cache", "internal/pypi/environment", "internal/pypi/flock", "internal/pypi/uv", "internal/sandbox", "internal/sandbox/interpreter", "internal/store/sqlite"},
 	"golang.org/x/term": {"internal/cli", "internal/cli/console"},
 
 	"github.com/creack/pty":            {}, // tests only

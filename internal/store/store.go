@@ -1,6 +1,6 @@
-// Package store holds the records of chats: who owns them, which files and
-// results they have. The packages below it keep them: memory for the life of
-// the process, and content for the bytes of files.
+// Package store holds the records of chats: who owns them, what was said and run in them, which
+// files and results they have, and which process has each of them. The packages below it keep them: database
+// over SQL, which sqlite and postgres open, and content for the bytes of files.
 //
 // # Trust
 //
@@ -9,8 +9,9 @@
 //
 // # Failure
 //
-// An unknown chat, file or result is [ErrNotFound]. Records that are replaced or removed
-// are returned to who did that: their content is theirs to let go.
+// An unknown chat, file or result is [ErrNotFound], a chat that another process has [ErrHeld], and what is
+// written to a chat that another process has taken meanwhile [ErrLost]. What is wrong with the
+// database is a fault.Error that says what to do.
 package store
 
 import (
@@ -20,8 +21,14 @@ import (
 	"time"
 )
 
-// ErrNotFound means that there is no such record.
-var ErrNotFound = errors.New("not found")
+var (
+	// ErrNotFound means that there is no such record.
+	ErrNotFound = errors.New("not found")
+	// ErrHeld means that another process, which lives, has the chat.
+	ErrHeld = errors.New("another process has the chat")
+	// ErrLost means that another process has taken the chat: what was to be written is not.
+	ErrLost = errors.New("the chat was taken by another process")
+)
 
 // A Chat is a conversation.
 type Chat struct {
@@ -32,6 +39,55 @@ type Chat struct {
 	Runs    int       // of code, in all its turns
 	// Packages is what is installed in it, as package chat has written it; "" for nothing.
 	Packages string
+	// Loss says why its variables are lost, "" where the process that had it has not told.
+	Loss string
+}
+
+// A Lease is the right of a process to write to a chat. It ends when another process takes the chat:
+// its fence is larger, and writes with a smaller one fail with ErrLost.
+type Lease struct {
+	Chat  string // its id
+	Fence int64  // grows by one each time the chat is taken
+}
+
+// Held is a lease that this process has.
+type Held struct {
+	Lease
+	Wanted bool // another process has asked for the chat
+}
+
+// A Turn is what was said and run in one turn of a chat. Its texts are UTF-8; package chat bounds them.
+type Turn struct {
+	Number  int // from 1, without gaps in a chat but for those that were dropped at its beginning
+	Begun   time.Time
+	Message string
+	Words   string // what a model has said in the end, "" where none took part
+	Steps   []Step // what a model is told of the turn later
+	Runs    []Run  // what people see of it
+}
+
+// A Step is one run of a Turn as a model remembers it.
+type Step struct {
+	Said   string `json:"said,omitempty"`
+	Code   string `json:"code,omitempty"`
+	Result string `json:"result,omitempty"`
+	Failed bool   `json:"failed,omitempty"`
+}
+
+// A Run is one execution of code in a Turn.
+type Run struct {
+	Code   string `json:"code"`
+	Stdout string `json:"stdout,omitempty"`
+	Stderr string `json:"stderr,omitempty"`
+	Value  string `json:"value,omitempty"` // of the last expression
+	Error  string `json:"error,omitempty"` // the traceback, or the limit that ended the run
+}
+
+// A Checkpoint is an image of a chat's interpreter.
+type Checkpoint struct {
+	Folder string // its name in the folder of checkpoints
+	Bound  string // key of all that it depends on: with another one it is not used
+	Turn   int    // number of the turn after which it was made
 }
 
 // A File is what is known of a file in a chat's /work, or of a result of a run.

@@ -1,0 +1,107 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"runpython/internal/store"
+)
+
+// chatColumns are those that scanChat reads.
+const chatColumns = `id, subject, created, used, runs, packages, loss`
+
+func scanChat(r row) (c store.Chat, err error) {
+	var subject []byte
+	var created, used int64
+	err = r.Scan(&c.ID, &subject, &created, &used, &c.Runs, &c.Packages, &c.Loss)
+	c.Owner, c.Created, c.Used = string(subject), fromNanoseconds(created), fromNanoseconds(used)
+	return c, err //nolint:wrapcheck // who asked does
+}
+
+// Begin adds a chat, which this process has from then on.
+func (s *Store) Begin(ctx context.Context, c store.Chat) (store.Lease, error) {
+	lease := store.Lease{Chat: c.ID, Fence: 1}
+	err := s.asProcess(ctx, "begin a chat", func(tx *sql.Tx, process string) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO chats (`+chatColumns+`, fence, wanted, holder) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9)`,
+			c.ID, []byte(c.Owner), nanoseconds(c.Created), nanoseconds(c.Used), c.Runs, c.Packages, c.Loss, lease.Fence, process)
+		return err //nolint:wrapcheck // change does
+	})
+	return lease, err
+}
+
+// SaveChat replaces what the record of a chat says beside its id and its owner.
+func (s *Store) SaveChat(ctx context.Context, l store.Lease, c store.Chat) error {
+	return s.writeTo(ctx, "save a chat", l, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE chats SET created = $2, used = $3, runs = $4, packages = $5, loss = $6 WHERE id = $1`,
+			l.Chat, nanoseconds(c.Created), nanoseconds(c.Used), c.Runs, c.Packages, c.Loss)
+		return err //nolint:wrapcheck // change does
+	})
+}
+
+// Chat returns the record of a chat.
+func (s *Store) Chat(ctx context.Context, id string) (store.Chat, error) {
+	return first(ctx, s, question{"find a chat", `SELECT ` + chatColumns + ` FROM chats WHERE id = $1`, []any{id}}, scanChat)
+}
+
+// Chats returns all chats, least recently used first.
+func (s *Store) Chats(ctx context.Context) ([]store.Chat, error) {
+	return query(ctx, s, question{"list the chats", `SELECT ` + chatColumns + ` FROM chats ORDER BY used, id`, nil}, scanChat)
+}
+
+// Stored returns how many bytes of files, results and turns each chat has, by its id. The same content of two files
+// counts twice.
+func (s *Store) Stored(ctx context.Context) (map[string]int64, error) {
+	type sum struct {
+		chat  string
+		bytes int64
+	}
+	sums, err := query(ctx, s, question{"add up what is stored", `SELECT chat, CAST(SUM(bytes) AS BIGINT) FROM (
+			SELECT chat, size AS bytes FROM files WHERE hash <> ''
+			UNION ALL SELECT chat, size FROM results
+			UNION ALL SELECT chat, length(message) + length(words) + length(steps) + length(runs) FROM turns
+		) AS parts GROUP BY chat`, nil}, func(r row) (one sum, err error) {
+		err = r.Scan(&one.chat, &one.bytes)
+		return one, err //nolint:wrapcheck // query does
+	})
+	all := make(map[string]int64, len(sums))
+	for _, one := range sums {
+		all[one.chat] = one.bytes
+	}
+	return all, err
+}
+
+// DeleteChat removes a chat with all that belongs to it, and returns the contents that it had.
+func (s *Store) DeleteChat(ctx context.Context, l store.Lease) (contents []string, err error) {
+	err = s.writeTo(ctx, "delete a chat", l, func(tx *sql.Tx) error {
+		var err error
+		contents, err = rows(ctx, tx, scanText, `SELECT hash FROM files WHERE chat = $1 AND hash <> '' UNION SELECT hash FROM results WHERE chat = $1`, l.Chat)
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `DELETE FROM chats WHERE id = $1`, l.Chat)
+		return err //nolint:wrapcheck // change does
+	})
+	return contents, err
+}
+
+func scanText(r row) (hash string, err error) {
+	err = r.Scan(&hash)
+	return hash, err //nolint:wrapcheck // who asked does
+}
+
+// Unreferenced returns those of some contents that no record refers to.
+func (s *Store) Unreferenced(ctx context.Context, contents []string) ([]string, error) {
+	var free []string
+	for _, hash := range contents {
+		var there bool
+		err := s.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM files WHERE hash = $1) OR EXISTS (SELECT 1 FROM results WHERE hash = $1)`, hash).Scan(&there)
+		if err != nil {
+			return nil, s.explain(fmt.Sprintf("look who refers to %s", hash), err)
+		}
+		if !there {
+			free = append(free, hash)
+		}
+	}
+	return free, nil
+}

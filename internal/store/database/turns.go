@@ -1,0 +1,90 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"runpython/internal/store"
+)
+
+// SaveTurn adds a turn to a chat, together with the record of the chat, or replaces the one of its number. Of all but
+// the latest so many turns the oldest are dropped.
+func (s *Store) SaveTurn(ctx context.Context, l store.Lease, c store.Chat, t store.Turn, most int) error {
+	steps, err := json.Marshal(t.Steps)
+	if err != nil {
+		return fmt.Errorf("save a turn: %w", err)
+	}
+	runs, err := json.Marshal(t.Runs)
+	if err != nil {
+		return fmt.Errorf("save a turn: %w", err)
+	}
+	return s.change(ctx, "save a turn", func(tx *sql.Tx) error {
+		ours, err := affected(tx.ExecContext(ctx, `UPDATE chats SET created = $3, used = $4, runs = $5, packages = $6, loss = $7 WHERE id = $1 AND fence = $2`,
+			l.Chat, l.Fence, nanoseconds(c.Created), nanoseconds(c.Used), c.Runs, c.Packages, c.Loss))
+		if err != nil {
+			return err
+		}
+		if !ours {
+			return whyNot(ctx, tx, l.Chat)
+		}
+		if _, err := tx.ExecContext(ctx, `DELETE FROM turns WHERE chat = $1 AND (number = $2 OR number <= $3)`, l.Chat, t.Number, t.Number-most); err != nil {
+			return err //nolint:wrapcheck // change does
+		}
+		_, err = tx.ExecContext(ctx, `INSERT INTO turns (chat, number, begun, message, words, steps, runs) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+			l.Chat, t.Number, nanoseconds(t.Begun), []byte(t.Message), []byte(t.Words), steps, runs)
+		return err //nolint:wrapcheck // change does
+	})
+}
+
+// Turns returns the latest turns of a chat, at most so many, the oldest of them first.
+func (s *Store) Turns(ctx context.Context, id string, most int) ([]store.Turn, error) {
+	turns, err := query(ctx, s, question{
+		"read the turns of a chat", `SELECT number, begun, message, words, steps, runs FROM turns WHERE chat = $1 ORDER BY number DESC LIMIT $2`, []any{id, most},
+	}, scanTurn)
+	slices.Reverse(turns)
+	return turns, err
+}
+
+func scanTurn(r row) (t store.Turn, err error) {
+	var begun int64
+	var message, words, steps, runs []byte
+	if err := r.Scan(&t.Number, &begun, &message, &words, &steps, &runs); err != nil {
+		return store.Turn{}, err //nolint:wrapcheck // query does
+	}
+	t.Begun, t.Message, t.Words = fromNanoseconds(begun), string(message), string(words)
+	if err := json.Unmarshal(steps, &t.Steps); err != nil {
+		return store.Turn{}, fmt.Errorf("turn %d: %w", t.Number, err)
+	}
+	if err := json.Unmarshal(runs, &t.Runs); err != nil {
+		return store.Turn{}, fmt.Errorf("turn %d: %w", t.Number, err)
+	}
+	return t, nil
+}
+
+// SaveCheckpoint notes the checkpoint of a chat in place of the one before, whose folder is returned, "" for none.
+func (s *Store) SaveCheckpoint(ctx context.Context, l store.Lease, c store.Checkpoint) (gone string, err error) {
+	err = s.writeTo(ctx, "save a checkpoint", l, func(tx *sql.Tx) error {
+		old, err := rows(ctx, tx, scanText, `DELETE FROM checkpoints WHERE chat = $1 RETURNING folder`, l.Chat)
+		if err != nil {
+			return err
+		}
+		gone = ""
+		if len(old) == 1 {
+			gone = old[0]
+		}
+		_, err = tx.ExecContext(ctx, `INSERT INTO checkpoints (chat, folder, bound, turn) VALUES ($1, $2, $3, $4)`, l.Chat, c.Folder, c.Bound, c.Turn)
+		return err //nolint:wrapcheck // change does
+	})
+	return gone, err
+}
+
+// Checkpoint returns the checkpoint of a chat; none is store.ErrNotFound.
+func (s *Store) Checkpoint(ctx context.Context, id string) (store.Checkpoint, error) {
+	return first(ctx, s, question{"find a checkpoint", `SELECT folder, bound, turn FROM checkpoints WHERE chat = $1`, []any{id}}, func(r row) (c store.Checkpoint, err error) {
+		err = r.Scan(&c.Folder, &c.Bound, &c.Turn)
+		return c, err //nolint:wrapcheck // first does
+	})
+}
