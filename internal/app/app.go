@@ -35,8 +35,6 @@ import (
 	"runpython/internal/mcpserver"
 	"runpython/internal/sandbox"
 	"runpython/internal/sandbox/interpreter"
-	"runpython/internal/store/content"
-	"runpython/internal/store/memory"
 	"runpython/internal/trace"
 )
 
@@ -78,10 +76,6 @@ type closer struct {
 const (
 	// rescueTime is how long guests outlive a killed process.
 	rescueTime = 2 * time.Minute
-	// keptChats bounds the chats in memory.
-	keptChats = 10_000
-	// keptFor is how long an unused chat is kept.
-	keptFor = 30 * 24 * time.Hour
 	// workFiles bounds the entries in a chat's /work.
 	workFiles = 10_000
 )
@@ -122,13 +116,13 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, build Build) (
 		return nil, err
 	}
 	a.model = agentOptions.Model
-	if err := a.openChats(python.Key, agentOptions); err != nil {
+	if err := a.openChats(ctx, python.Key, agentOptions); err != nil {
 		return nil, lacking(err, c.Data)
 	}
 	a.metrics = newMetrics(a.host, a.chats)
 	a.mcp = mcpserver.New(mcpserver.Options{
 		Chat: observed{chats: a.chats, metrics: a.metrics, log: log}, Version: build.Version, NeedsCode: a.model == nil, Packages: a.packages != nil,
-		OpenWorld: a.egress != nil, AllowedHosts: c.AllowHosts, Shared: !config.IsLoopback(c.Listen), Log: log,
+		KeepFor: c.Keep, OpenWorld: a.egress != nil, AllowedHosts: c.AllowHosts, Shared: !config.IsLoopback(c.Listen), Log: log,
 	})
 	a.onClose("MCP server", a.mcp.Close)
 	return a, nil
@@ -193,10 +187,10 @@ func (a *App) openHost(ctx context.Context, python *interpreter.Interpreter, bui
 	return nil
 }
 
-func (a *App) openChats(key string, asks agent.Options) error {
-	files, err := content.Open(filepath.Join(a.host.Dir(), "content"))
+func (a *App) openChats(ctx context.Context, key string, asks agent.Options) error {
+	records, files, err := a.openRecords(ctx)
 	if err != nil {
-		return fmt.Errorf("open the chats: %w", err)
+		return err
 	}
 	limits := limitsOf(a.config)
 	kernels := kernel.Config{RunTimeout: a.config.RunTimeout, Limits: limits, Log: a.log}
@@ -208,11 +202,12 @@ func (a *App) openChats(key string, asks agent.Options) error {
 			}
 			return a.startKernel(ctx, s, id, kernels, key)
 		},
-		Store: memory.New(), Content: files, Log: a.log,
+		Store: records, Content: files, Log: a.log,
 		Limits: chat.Limits{
 			RunTimeout: a.config.RunTimeout, MemoryBytes: limits.MemoryBytes, WorkBytes: limits.WorkBytes, WorkFiles: workFiles,
 			Processes: limits.Processes, OpenFiles: limits.OpenFiles,
-			Egress: a.config.Egress.String(), Kernels: livingKernels(kernelBytes(a.config)), Chats: keptChats, Keep: keptFor,
+			Egress: a.config.Egress.String(), Kernels: livingKernels(kernelBytes(a.config)), Chats: a.config.MaxChats, Keep: a.config.Keep,
+			Storage: a.config.MaxStorage,
 		},
 	}
 	if a.packages != nil {

@@ -13,6 +13,7 @@ import (
 
 	"runpython/internal/chat"
 	"runpython/internal/fault"
+	"runpython/internal/guesttest"
 )
 
 // CHT-15: without an id each call is fresh, with it the variables are there.
@@ -413,7 +414,12 @@ func FuzzChatID(f *testing.F) {
 	for _, id := range []string{"", "abc", strings.Repeat("a", 26), "../..", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"} {
 		f.Add(id)
 	}
-	s := chat.NewService(chat.Options{Store: emptyStore{}, Limits: chat.Limits{Kernels: 1, Chats: 1}})
+	s := chat.NewService(chat.Options{Store: emptyStore{Store: records(f)}, Content: contentIn(f, f.TempDir()), Log: guesttest.Log(f), Limits: chat.Limits{Kernels: 1, Chats: 1}})
+	f.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			f.Errorf("close: %v", err)
+		}
+	})
 	f.Fuzz(func(t *testing.T, id string) {
 		if id == "" {
 			return

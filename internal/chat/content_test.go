@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"runpython/internal/chat"
-	"runpython/internal/store/content"
-	"runpython/internal/store/memory"
 )
 
 // keeping makes a service whose content is in the folder that is returned.
@@ -18,11 +16,7 @@ func keeping(t *testing.T, limits func(*chat.Limits)) (s *chat.Service, dir stri
 	t.Helper()
 	dir = t.TempDir()
 	s, _ = newService(t, func(o *chat.Options) {
-		files, err := content.Open(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		o.Content, o.Store = files, memory.New()
+		o.Content = contentIn(t, dir)
 		if limits != nil {
 			limits(&o.Limits)
 		}
@@ -33,9 +27,12 @@ func keeping(t *testing.T, limits func(*chat.Limits)) (s *chat.Service, dir stri
 // contents counts the files below dir and their bytes.
 func contents(t *testing.T, dir string) (count int, bytes int64) {
 	t.Helper()
-	err := filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
+		}
+		if len(filepath.Base(filepath.Dir(path))) != 2 {
+			return nil // a lock
 		}
 		info, err := d.Info()
 		count, bytes = count+1, bytes+info.Size()

@@ -35,10 +35,13 @@ type conversation struct {
 	packages  string           // the same as the store has it
 	history   []agent.Exchange // what a model is told of earlier turns; see Service.remember
 	runs      int              // of code, in all turns; results are named by them
+	turns     int              // that were kept: the number of the last one
 	begun     time.Time
-	saved     bool // the store has a record of it
-	unchecked bool // made of a record that may have been deleted by now
-	gone      bool // it was deleted: nothing may run in it any more
+	lease     store.Lease // of this process, once saved
+	saved     bool        // the store has a record of it, and this process its lease
+	known     bool        // the store had a record of it before this process came to it
+	forgotten bool        // history is to be read again
+	gone      bool        // it was deleted or given away: nothing may run in it any more
 
 	used atomic.Int64 // begin of the last turn, Unix nanoseconds
 
@@ -53,6 +56,11 @@ func newConversation(record store.Chat) *conversation {
 	c.used.Store(record.Used.UnixNano())
 	c.turn <- struct{}{}
 	return c
+}
+
+// record is what the store keeps of it; the caller has the chat.
+func (c *conversation) record() store.Chat {
+	return store.Chat{ID: c.id, Owner: c.owner, Created: c.begun, Used: time.Unix(0, c.used.Load()), Runs: c.runs, Packages: c.packages, Loss: c.loss}
 }
 
 // newID returns 128 random bits as 26 characters [a-z2-7].
@@ -109,7 +117,7 @@ func (c *conversation) leave() { c.turn <- struct{}{} }
 // state tells what became of the variables since the last turn; the caller has the chat.
 func (c *conversation) state() (state State, reason string) {
 	switch {
-	case c.runs == 0 && len(c.history) == 0:
+	case c.runs == 0 && c.turns == 0:
 		return New, ""
 	case c.runs == 0, c.kernel != nil && c.loss == "": // without a run there was nothing to lose
 		return Kept, ""

@@ -12,6 +12,7 @@ import (
 	"runpython/internal/fault"
 	"runpython/internal/kernel"
 	"runpython/internal/message"
+	"runpython/internal/store"
 )
 
 // execution is the run of some code, with all that is told of it; its chat belongs to it. A turn
@@ -70,7 +71,11 @@ func (x *execution) run(ctx context.Context) (*Reply, error) {
 	}
 	x.reply.ChatID = c.id
 	if err := x.service.save(save, c); err != nil {
-		return nil, err
+		if !c.saved || errors.Is(err, store.ErrLost) {
+			return nil, err
+		}
+		x.reply.IsError = true
+		x.problems = append(x.problems, x.service.unrecorded(ctx, c, err))
 	}
 	x.report(Progress{Step: "saving"})
 	if err := errors.Join(x.keepFiles(save), x.keepResults(save)); err != nil {

@@ -2,8 +2,11 @@ package chat
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"runpython/internal/agent"
+	"runpython/internal/store"
 )
 
 // Delete removes a chat with its interpreter and files, as its age does, when a test wants it. It
@@ -32,4 +35,14 @@ func (s *Service) Histories() int {
 		n += agent.HistoryBytes(c.history)
 	}
 	return n
+}
+
+// Leases returns those of this process.
+func (s *Service) Leases() []store.Lease { return slices.Collect(maps.Values(s.held())) }
+
+// Conversations counts the chats in memory.
+func (s *Service) Conversations() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.chats)
 }

@@ -20,7 +20,8 @@ import (
 	"runpython/internal/kernel"
 	"runpython/internal/store"
 	"runpython/internal/store/content"
-	"runpython/internal/store/memory"
+	"runpython/internal/store/database"
+	"runpython/internal/store/sqlite"
 )
 
 // fake is an interpreter whose programs are words: "set x" keeps x, "get x" fails
@@ -255,6 +256,36 @@ func (f *fake) Close() error {
 	return nil
 }
 
+// records opens a new database for the time of the test.
+func records(t testing.TB) *database.Store {
+	t.Helper()
+	s, err := sqlite.OpenMemory(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close the database: %v", err)
+		}
+	})
+	return s
+}
+
+// contentIn opens a folder of files for the time of the test.
+func contentIn(t testing.TB, dir string) *content.Store {
+	t.Helper()
+	s, err := content.Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close the files' folder: %v", err)
+		}
+	})
+	return s
+}
+
 func newService(t *testing.T, change func(*chat.Options)) (*chat.Service, *world) {
 	t.Helper()
 	root, err := os.OpenRoot(t.TempDir())
@@ -262,12 +293,8 @@ func newService(t *testing.T, change func(*chat.Options)) (*chat.Service, *world
 		t.Fatal(err)
 	}
 	w := &world{release: make(chan struct{}), root: root}
-	files, err := content.Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
 	o := chat.Options{
-		Start: w.start, Store: memory.New(), Content: files, Log: guesttest.Log(t),
+		Start: w.start, Store: records(t), Content: contentIn(t, t.TempDir()), Log: guesttest.Log(t),
 		Limits: chat.Limits{RunTimeout: time.Minute, MemoryBytes: 1 << 30, WorkBytes: 1 << 20, WorkFiles: 10_000, Kernels: 100, Chats: 100, Keep: time.Hour},
 	}
 	if change != nil {

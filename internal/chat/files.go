@@ -27,16 +27,51 @@ const (
 // keptBytes is how much is kept of a chat's files.
 func (l Limits) keptBytes() int64 { return keptWorks * l.WorkBytes }
 
-// release lets go of the content of records that are gone.
-func (s *Service) release(gone []store.File) {
-	for _, f := range gone {
+// release gives up the holds on the content of records, which the store refers to by now or nobody.
+func (s *Service) release(files []store.File) (contents []string) {
+	for _, f := range files {
 		if f.Hash == "" {
 			continue
 		}
+		contents = append(contents, f.Hash)
 		if err := s.options.Content.Release(f.Hash); err != nil {
 			s.options.Log.Error("let go of a file", "error", err)
 		}
 	}
+	return contents
+}
+
+// discard removes contents to which no record refers. What fails is made good by the next sweep.
+func (s *Service) discard(ctx context.Context, contents []string) {
+	if err := s.options.Content.Remove(ctx, contents, s.options.Store.Unreferenced); err != nil {
+		s.options.Log.ErrorContext(ctx, "remove files that nobody needs", "error", err)
+	}
+}
+
+// giveUp gives up files that were kept for nothing.
+func (s *Service) giveUp(ctx context.Context, files []store.File) { s.discard(ctx, s.release(files)) }
+
+// refer lets the store refer to files whose content is held: first they are on the disk, then in the store. The
+// holds are given up in any case, and what nobody refers to any more is removed.
+func (s *Service) refer(ctx context.Context, files []store.File, save func() (gone []string, err error)) error {
+	var contents []string
+	for _, f := range files {
+		if f.Hash != "" {
+			contents = append(contents, f.Hash)
+		}
+	}
+	if err := s.options.Content.Sync(contents); err != nil {
+		s.giveUp(ctx, files)
+		return err
+	}
+	gone, err := save()
+	if err != nil {
+		s.giveUp(ctx, files)
+		return lostWrite(err)
+	}
+	s.release(files)
+	s.discard(ctx, gone)
+	return nil
 }
 
 // A change is something in /work that is not kept as it is now.
@@ -76,15 +111,15 @@ func (x *execution) keepFiles(ctx context.Context) error {
 	limits := x.service.options.Limits
 	c := differences(known, r.Files, limits)
 	if err := x.fetch(ctx, c); err != nil {
-		x.service.release(c.files())
+		x.service.giveUp(ctx, c.files())
 		return fmt.Errorf("keep the files of a run: %w", diskFull(err))
 	}
-	gone, err := x.service.options.Store.SaveFiles(ctx, x.chat.id, c.files(), c.deleted)
+	err = x.service.refer(ctx, c.files(), func() ([]string, error) {
+		return x.service.options.Store.SaveFiles(ctx, x.chat.lease, c.files(), c.deleted)
+	})
 	if err != nil {
-		x.service.release(c.files())
-		return fmt.Errorf("keep the files of a run: %w", err)
+		return fmt.Errorf("keep the files of a run: %w", diskFull(err))
 	}
-	x.service.release(gone)
 	for _, m := range c.made[:min(len(c.made), listedFiles)] {
 		x.reply.Files = append(x.reply.Files, File{
 			Path: strings.ToValidUTF8(m.file.Path, "\uFFFD"), URI: fileURI(x.chat.id, m.file.Path),

@@ -29,7 +29,7 @@ func (s *Service) noteHistory(c *conversation) {
 	c.historyBytes = bytes
 }
 
-// forget gives up histories of chats that nobody uses, those that were used least recently first, until half
+// forget gives up histories of chats that nobody uses, which are read again when somebody does, those that were used least recently first, until half
 // of the room is free, so that it need not be done at each turn; the caller holds mu.
 func (s *Service) forget() {
 	var all []*conversation
@@ -44,7 +44,7 @@ func (s *Service) forget() {
 			return
 		}
 		if c.tryEnter() {
-			c.history = nil
+			c.history, c.forgotten = nil, true
 			s.noteHistory(c)
 			c.leave()
 		}

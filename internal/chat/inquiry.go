@@ -2,6 +2,7 @@ package chat
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"runpython/internal/llm"
 	"runpython/internal/message"
 	"runpython/internal/pypi/names"
+	"runpython/internal/store"
 )
 
 // An Agent answers requests in plain language with a model and the code that it writes;
@@ -50,8 +52,7 @@ func (q *inquiry) answer(ctx context.Context) (*Reply, error) {
 	// From here on the caller may be gone, but what was said is kept.
 	save, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
 	defer cancel()
-	q.service.remember(c, answer.Exchange)
-	if err := q.service.save(save, c); err != nil {
+	if err := q.service.save(save, c); err != nil && (!c.saved || errors.Is(err, store.ErrLost)) {
 		return nil, err
 	}
 	reply.ChatID = c.id
@@ -61,7 +62,7 @@ func (q *inquiry) answer(ctx context.Context) (*Reply, error) {
 	}
 	q.gather(reply)
 	q.word(reply, answer)
-	return reply, nil
+	return q.service.noteIn(ctx, c, answer.Exchange, reply)
 }
 
 // run runs code of the model.

@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"time"
 
 	"runpython/internal/fault"
-	"runpython/internal/store"
 )
 
 // A place is that of one of the interpreters that may live at once. It is taken before the
@@ -125,72 +122,4 @@ func (s *Service) Living() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.living)
-}
-
-// sweepEvery is how often old chats are looked for, when a chat begins.
-const sweepEvery = time.Minute
-
-// sweep deletes chats that are too old or too many and that nobody uses. It looks once in
-// a while. A chat that cannot be deleted is no fault of the caller's.
-func (s *Service) sweep(ctx context.Context) error {
-	if !s.sweepIsDue() {
-		return nil
-	}
-	records, err := s.options.Store.Chats(ctx)
-	if err != nil {
-		return fmt.Errorf("look for old chats: %w", err)
-	}
-	s.noteUse(records)
-	slices.SortFunc(records, func(a, b store.Chat) int { return a.Used.Compare(b.Used) })
-	excess := len(records) - s.options.Limits.Chats + 1
-	for _, r := range records {
-		if excess <= 0 && time.Since(r.Used) < s.options.Limits.Keep {
-			break
-		}
-		deleted, err := s.removeIdle(ctx, r)
-		if err != nil {
-			s.options.Log.ErrorContext(ctx, "delete an old chat", "chat", r.ID, "error", err)
-		}
-		if deleted {
-			excess--
-		}
-	}
-	return nil
-}
-
-func (s *Service) sweepIsDue() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	due := time.Since(s.swept) > sweepEvery || len(s.chats) >= s.options.Limits.Chats
-	if due {
-		s.swept = time.Now()
-	}
-	return due
-}
-
-// noteUse replaces when chats were used by what this process knows better.
-func (s *Service) noteUse(records []store.Chat) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, r := range records {
-		if c := s.chats[r.ID]; c != nil {
-			records[i].Used = time.Unix(0, max(c.used.Load(), r.Used.UnixNano()))
-		}
-	}
-}
-
-// removeIdle deletes a chat, unless it is in use or was used since the record was read.
-func (s *Service) removeIdle(ctx context.Context, r store.Chat) (deleted bool, err error) {
-	c, err := s.conversationOf(r)
-	if err != nil || !c.tryEnter() {
-		return false, err
-	}
-	defer c.leave()
-	if err := s.check(ctx, c); err != nil {
-		return false, err
-	}
-	if c.used.Load() > r.Used.UnixNano() {
-		return false, nil
-	}
-	return true, s.remove(ctx, c)
 }

@@ -16,7 +16,6 @@ import (
 	"runpython/internal/fault"
 	"runpython/internal/pypi"
 	"runpython/internal/pypi/wheel"
-	"runpython/internal/store/memory"
 )
 
 // shelf is an index whose packages have one module each, of the same name unless a name here
@@ -290,8 +289,8 @@ func TestInstallIsStopped(t *testing.T) {
 
 // A chat keeps what it has installed in its record, as another process would find it.
 func TestPackagesAreInTheRecord(t *testing.T) {
-	records, index := memory.New(), newShelf()
-	same := func(o *chat.Options) { o.Store, o.Packages = records, index }
+	database, index := records(t), newShelf()
+	same := func(o *chat.Options) { o.Store, o.Packages = database, index }
 	s, w := newService(t, same)
 	w.packages = true
 	id := ask(t, s, "", "import six").ChatID

@@ -56,11 +56,11 @@ func (x *execution) keepResult(ctx context.Context, name, media string, data []b
 	}
 	record := store.File{Path: name, Hash: hash, Size: size, MIMEType: media}
 	most := store.Bounds{Count: keptResults, Bytes: keptResultBytes}
-	gone, err := x.service.options.Store.SaveResult(ctx, x.chat.id, x.chat.runs, record, most)
+	err = x.service.refer(ctx, []store.File{record}, func() ([]string, error) {
+		return x.service.options.Store.SaveResult(ctx, x.chat.lease, x.chat.runs, record, most)
+	})
 	if err != nil {
-		x.service.release([]store.File{record})
-		return File{}, fmt.Errorf("keep a result: %w", err)
+		return File{}, fmt.Errorf("keep a result: %w", diskFull(err))
 	}
-	x.service.release(gone)
 	return File{Path: name, URI: resultURI(x.chat.id, x.chat.runs, name), MIMEType: media, Size: size, Result: true}, nil
 }

@@ -33,23 +33,43 @@ type Interpreter interface {
 	Close() error
 }
 
-// A Store keeps the records of chats. What is gone after a call, replaced or removed, is
-// returned by it: this package then lets go of the content.
+// A Store keeps the records of chats, which other processes have as well: who has a chat, writes to it with the lease
+// with which it took it. Writes with another lease than the latest are store.ErrLost.
 type Store interface {
-	SaveChat(ctx context.Context, c store.Chat) error
+	// Begin adds a chat, which this process has then.
+	Begin(ctx context.Context, c store.Chat) (store.Lease, error)
+	// Take gives a chat to this process, with its record. When another one has it, that is store.ErrHeld, and
+	// Ask tells that one. Release lets go, with the reason why the variables are lost. Check reports whether a lease is the latest.
+	Take(ctx context.Context, id string) (store.Lease, store.Chat, error)
+	Ask(ctx context.Context, id string) error
+	Release(ctx context.Context, l store.Lease, loss string) error
+	Check(ctx context.Context, l store.Lease) error
+	// Beat says that this process lives, and returns the chats that it has. It is called all the time.
+	Beat(ctx context.Context) ([]store.Held, error)
+
+	SaveChat(ctx context.Context, l store.Lease, c store.Chat) error
 	Chat(ctx context.Context, id string) (store.Chat, error)
 	Chats(ctx context.Context) ([]store.Chat, error)
-	DeleteChat(ctx context.Context, id string) (gone []store.File, err error)
-	// SaveFiles adds or replaces records, and then removes those that are deleted.
-	SaveFiles(ctx context.Context, id string, changed []store.File, deleted []string) (gone []store.File, err error)
+	// DeleteChat returns the contents that the chat had.
+	DeleteChat(ctx context.Context, l store.Lease) (contents []string, err error)
+	// SaveTurn saves the chat's record with it, and drops all but the latest so many turns.
+	SaveTurn(ctx context.Context, l store.Lease, c store.Chat, t store.Turn, most int) error
+	Turns(ctx context.Context, id string, most int) ([]store.Turn, error)
+	// SaveFiles adds or replaces records, and then removes those that are deleted. It returns the contents of
+	// what was replaced or removed.
+	SaveFiles(ctx context.Context, l store.Lease, changed []store.File, deleted []string) (gone []string, err error)
 	Files(ctx context.Context, id string) ([]store.File, error)
 	File(ctx context.Context, id, path string) (store.File, error)
 	// Recent returns at most so many files with content of all chats of owner, those that
 	// were saved last first, as store.Place orders them, that come after a place.
 	Recent(ctx context.Context, owner string, after store.Place, most int) ([]store.Listed, error)
-	// SaveResult makes room for f within most by removing the oldest results of the chat.
-	SaveResult(ctx context.Context, id string, run int, f store.File, most store.Bounds) (gone []store.File, err error)
+	// SaveResult makes room for f within most by removing the oldest results of the chat, whose contents it returns.
+	SaveResult(ctx context.Context, l store.Lease, run int, f store.File, most store.Bounds) (gone []string, err error)
 	Result(ctx context.Context, id string, run int, name string) (store.File, error)
+
+	// Stored returns how many bytes each chat has. Unreferenced returns those of some contents that no record refers to.
+	Stored(ctx context.Context) (map[string]int64, error)
+	Unreferenced(ctx context.Context, contents []string) ([]string, error)
 }
 
 // Options are what a Service needs.
@@ -82,6 +102,7 @@ type Limits struct {
 	Kernels     int           // interpreters that live at once; the least recently used makes room
 	Chats       int           // chats that are kept; the least recently used is deleted
 	Keep        time.Duration // a chat that is not used for so long is deleted
+	Storage     int64         // bytes of all chats; the least recently used is deleted. 0 for no bound
 }
 
 const (
@@ -104,17 +125,27 @@ type Service struct {
 	mu        sync.Mutex
 	chats     map[string]*conversation
 	living    map[*conversation]*place
-	histories int // bytes of the histories of all chats
+	leases    map[*conversation]store.Lease // of this process
+	given     map[string]time.Time          // when chats were given to another process, by id, for a moment
+	histories int                           // bytes of the histories of all chats
 	swept     time.Time
 	closed    bool
+
+	stopTending context.CancelFunc
+	tending     sync.WaitGroup
 }
 
-// NewService returns a Service.
+// NewService returns a Service, which looks after its chats until it is closed.
 func NewService(options Options) *Service {
-	return &Service{
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &Service{
 		options: options, places: make(chan struct{}, turnsAtOnce),
 		chats: make(map[string]*conversation), living: make(map[*conversation]*place),
+		leases: make(map[*conversation]store.Lease), given: make(map[string]time.Time), stopTending: cancel,
 	}
+	s.tending.Go(func() { s.tend(ctx) })
+	s.tending.Go(func() { s.keepHouse(ctx) })
+	return s
 }
 
 // arrive takes a place for a turn or an upload; depart gives it back.
@@ -166,12 +197,12 @@ func (s *Service) turnIn(ctx context.Context, c *conversation, r Request, read m
 	if len(read.Candidates) > 0 && (read.Kind != message.Mixed || s.options.Agent == nil) {
 		x := &execution{service: s, chat: c, request: r, message: read}
 		reply, err := x.run(ctx)
-		if err != nil || s.options.Agent == nil {
+		if err != nil || x.notCode() && s.options.Agent == nil || !c.saved {
 			return reply, err
 		}
-		if !x.wasWords() {
-			s.remember(c, agent.Exchange{Message: r.Message, Steps: []agent.Step{{Code: x.code(), Result: reply.Text, Failed: reply.IsError}}})
-			return reply, nil
+		if s.options.Agent == nil || !x.wasWords() {
+			e := agent.Exchange{Message: r.Message, Steps: []agent.Step{{Code: x.code(), Result: reply.Text, Failed: reply.IsError}}}
+			return s.noteIn(ctx, c, e, reply)
 		}
 		inquiry.runs = append(inquiry.runs, x)
 	}
@@ -193,7 +224,10 @@ func (s *Service) withoutCode(ctx context.Context, r Request, read message.Messa
 		return reply, nil
 	}
 	defer c.leave()
-	if err := s.check(ctx, c); err != nil {
+	switch err := s.check(ctx, c, nil); {
+	case errors.Is(err, store.ErrHeld):
+		return reply, nil
+	case err != nil:
 		return unknownChat(err)
 	}
 	reply.State, reply.StateReason = c.state()
@@ -205,7 +239,7 @@ func unknownChat(err error) (*Reply, error) {
 	if !errors.Is(err, store.ErrNotFound) {
 		return nil, err
 	}
-	return &Reply{IsError: true, State: New, Text: "There is no chat with this chat_id: it is unknown, or it has ended with the server that held it. " +
+	return &Reply{IsError: true, State: New, Text: "There is no chat with this chat_id: it is unknown, or it was deleted since nobody used it for long. " +
 		"Leave chat_id out to begin a new chat; variables and files of the old one are not there."}, nil
 }
 
@@ -217,12 +251,14 @@ func errStopping() error {
 // open finds the chat of owner, or begins one when id is "", and enters it: the caller
 // has its turn and leaves it. waits, if not nil, is called when that takes longer.
 func (s *Service) open(ctx context.Context, owner, id string, waits func()) (*conversation, error) {
-	if id != "" {
+	for id != "" {
 		c, err := s.find(ctx, owner, id)
 		if err != nil {
 			return nil, err
 		}
-		return c, s.enter(ctx, c, waits)
+		if err := s.enter(ctx, c, waits); !errors.Is(err, errLeft) {
+			return c, err
+		}
 	}
 	if err := s.sweep(ctx); err != nil {
 		return nil, err
@@ -274,69 +310,84 @@ func (s *Service) conversationOf(record store.Chat) (*conversation, error) {
 	c := s.chats[record.ID]
 	if c == nil {
 		c = newConversation(record)
-		c.unchecked, c.loss = true, "its interpreter has ended"
+		c.known = true
 		s.chats[c.id] = c
 	}
 	return c, nil
 }
 
-// enter waits until the chat is the caller's, who then leaves it. A chat that was deleted
-// meanwhile is store.ErrNotFound.
+// enter waits until the chat is the caller's, who then leaves it: first for other turns in this process, then for
+// another process. A conversation that is over meanwhile is errLeft.
 func (s *Service) enter(ctx context.Context, c *conversation, waits func()) error {
+	if waits == nil {
+		waits = func() {}
+	}
 	if err := c.enter(ctx, waits); err != nil {
 		return err
 	}
-	if err := s.check(ctx, c); err != nil {
+	if err := s.check(ctx, c, waits); err != nil {
 		c.leave()
 		return err
 	}
 	return nil
 }
 
-// check sees to it that a chat that was just entered still is there. The record that a
-// conversation was made of may have been deleted in between.
-func (s *Service) check(ctx context.Context, c *conversation) error {
+// check sees to it that a chat that was just entered still is there and belongs to this process. waits is as that of take.
+func (s *Service) check(ctx context.Context, c *conversation, waits func()) error {
 	if c.gone {
-		return store.ErrNotFound
+		return errLeft
 	}
-	if !c.unchecked {
-		return nil
+	if !c.known && !c.saved {
+		return nil // it begins
 	}
-	record, err := s.options.Store.Chat(ctx, c.id)
-	if errors.Is(err, store.ErrNotFound) {
-		s.drop(c)
+	if !c.saved {
+		err := s.take(ctx, c, waits)
+		if errors.Is(err, store.ErrNotFound) {
+			s.drop(c)
+		}
+		return err
+	}
+	err := s.options.Store.Check(ctx, c.lease)
+	if errors.Is(err, store.ErrLost) || errors.Is(err, store.ErrNotFound) {
+		s.logEnd(ctx, c, s.leaveChat(c))
+		return errLeft
 	}
 	if err != nil {
 		return fmt.Errorf("find a chat: %w", err)
 	}
-	if c.lock, err = readLock(record.Packages); err != nil {
-		return err
+	if c.forgotten {
+		return s.recall(ctx, c)
 	}
-	c.packages, c.unchecked, c.saved = record.Packages, false, true
-	c.runs, c.begun = record.Runs, record.Created
 	return nil
 }
 
 // save writes the record of a chat that the caller has.
 func (s *Service) save(ctx context.Context, c *conversation) error {
-	record := store.Chat{ID: c.id, Owner: c.owner, Created: c.begun, Used: time.Unix(0, c.used.Load()), Runs: c.runs, Packages: c.packages}
-	if err := s.options.Store.SaveChat(ctx, record); err != nil {
+	if c.saved {
+		if err := s.options.Store.SaveChat(ctx, c.lease, c.record()); err != nil {
+			return fmt.Errorf("save the chat: %w", lostWrite(err))
+		}
+		return nil
+	}
+	l, err := s.options.Store.Begin(ctx, c.record())
+	if err != nil {
 		return fmt.Errorf("save the chat: %w", err)
 	}
-	c.saved = true
+	s.hold(c, l)
 	return nil
 }
 
 // remove deletes a chat that the caller has.
 func (s *Service) remove(ctx context.Context, c *conversation) error {
-	gone, err := s.options.Store.DeleteChat(ctx, c.id)
+	contents, err := s.options.Store.DeleteChat(ctx, c.lease)
 	if err != nil {
 		return fmt.Errorf("delete a chat: %w", err)
 	}
-	s.release(gone)
-	// In this order: who finds the conversation no more finds the record no more.
+	// In this order: who finds the conversation no more finds the record no more, and no guest has its files.
 	s.drop(c)
-	return s.end(c, "the chat was deleted")
+	err = s.end(c, "the chat was deleted")
+	s.discard(ctx, contents)
+	return err
 }
 
 // drop forgets a chat that the caller has. Turns that wait for it find it gone.
@@ -344,7 +395,10 @@ func (s *Service) drop(c *conversation) {
 	c.gone = true
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.chats, c.id)
+	if s.chats[c.id] == c {
+		delete(s.chats, c.id)
+	}
+	delete(s.leases, c)
 	c.history = nil
 	s.noteHistory(c)
 }
@@ -354,6 +408,8 @@ func (s *Service) drop(c *conversation) {
 // them. It returns within twice the grace and the time that interpreters take to close;
 // an error means that one could not be closed or that a turn is still not over.
 func (s *Service) Close() error {
+	s.stopTending()
+	s.tending.Wait()
 	s.mu.Lock()
 	s.closed = true
 	all := make([]*conversation, 0, len(s.chats))

@@ -35,7 +35,7 @@ func (s *Service) PutFile(ctx context.Context, owner, chatID, name string, r io.
 	}
 	c, err := s.open(ctx, owner, chatID, nil)
 	if err != nil {
-		s.release([]store.File{f})
+		s.giveUp(context.WithoutCancel(ctx), []store.File{f})
 		return "", noChat(err)
 	}
 	defer c.leave()
@@ -80,32 +80,32 @@ func (s *Service) receive(name string, r io.Reader) (store.File, error) {
 
 // upload puts a file that was received into a chat that the caller has. On an error its
 // content is let go.
-func (s *Service) upload(ctx context.Context, c *conversation, f store.File) (err error) {
-	defer func() {
-		if err != nil {
-			s.release([]store.File{f})
-		}
-	}()
+func (s *Service) upload(ctx context.Context, c *conversation, f store.File) error {
 	c.used.Store(time.Now().UnixNano())
-	if err := s.save(ctx, c); err != nil {
+	deleted, err := s.place(ctx, c, f)
+	if err != nil {
+		s.giveUp(context.WithoutCancel(ctx), []store.File{f})
 		return err
+	}
+	err = s.refer(ctx, []store.File{f}, func() ([]string, error) {
+		return s.options.Store.SaveFiles(ctx, c.lease, []store.File{f}, deleted)
+	})
+	if err != nil {
+		return fmt.Errorf("keep an uploaded file: %w", diskFull(err))
+	}
+	return nil
+}
+
+// place puts a file into the living interpreter of a chat, if there is one, and returns the records that are gone by it.
+func (s *Service) place(ctx context.Context, c *conversation, f store.File) (deleted []string, err error) {
+	if err := s.save(ctx, c); err != nil {
+		return nil, err
 	}
 	live := c.kernel != nil && !c.kernel.Lost()
-	deleted, err := s.makeWay(ctx, c, f, live)
-	if err != nil {
-		return err
+	if deleted, err = s.makeWay(ctx, c, f, live); err != nil || !live {
+		return deleted, err
 	}
-	if live {
-		if err := s.putLive(ctx, c, f); err != nil {
-			return err
-		}
-	}
-	gone, err := s.options.Store.SaveFiles(ctx, c.id, []store.File{f}, deleted)
-	if err != nil {
-		return fmt.Errorf("keep an uploaded file: %w", err)
-	}
-	s.release(gone)
-	return nil
+	return deleted, s.putLive(ctx, c, f)
 }
 
 // makeWay looks whether a file fits to the others of the chat, within the bounds of what is

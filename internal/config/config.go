@@ -45,6 +45,13 @@ type Config struct {
 	HostTools   bool          // whether guests see the host's /bin and /usr/bin
 	Egress      egress.Policy // where code may connect
 
+	// Of the chats that are kept.
+
+	Database   Secret        // DatabaseSQLite, or the URL of a PostgreSQL database
+	Keep       time.Duration // a chat that nobody uses for so long is deleted
+	MaxChats   int           // the one unused longest is deleted
+	MaxStorage int64         // bytes of all chats; the one unused longest is deleted
+
 	// Of packages.
 
 	Packages          string        // PackagesAuto, PackagesListed or PackagesOff
@@ -113,6 +120,9 @@ const (
 	FormatJSON = "json"
 )
 
+// DatabaseSQLite is the value of Config.Database for a file in Config.Data.
+const DatabaseSQLite = "sqlite"
+
 // AuthNone is the value of Config.Auth with which anybody who reaches the
 // address may run code.
 const AuthNone = "none"
@@ -155,6 +165,11 @@ func Default(env Lookup) Config {
 		CPUs:        float64(runtime.NumCPU()),
 		Pool:        2,
 		HostTools:   true,
+
+		Database:   NewSecret(DatabaseSQLite),
+		Keep:       30 * 24 * time.Hour,
+		MaxChats:   10_000,
+		MaxStorage: 100 << 30,
 
 		Packages:          PackagesAuto,
 		SourceBuilds:      true,

@@ -49,6 +49,18 @@ func (s *Store) Release(ctx context.Context, l store.Lease, loss string) error {
 	})
 }
 
+// Check reports whether a lease is the latest of its chat: nil, store.ErrLost or store.ErrNotFound.
+func (s *Store) Check(ctx context.Context, l store.Lease) error {
+	fence, err := first(ctx, s, question{"look who has a chat", `SELECT fence FROM chats WHERE id = $1`, []any{l.Chat}}, func(r row) (fence int64, err error) {
+		err = r.Scan(&fence)
+		return fence, err //nolint:wrapcheck // first does
+	})
+	if err == nil && fence != l.Fence {
+		return s.explain("look who has a chat", store.ErrLost)
+	}
+	return err
+}
+
 // Beat says that this process lives, if it is time to, and returns the chats that it has. It is to be called at least
 // every second. A chat that is not among them was taken: its interpreter must end.
 func (s *Store) Beat(ctx context.Context) ([]store.Held, error) {

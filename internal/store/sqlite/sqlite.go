@@ -56,12 +56,12 @@ func Open(ctx context.Context, name string) (_ *database.Store, err error) {
 		return nil, fmt.Errorf("open the database: %w", explain(err))
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	write, err := sql.Open("sqlite", source("file", name, nil))
+	write, err := sql.Open("sqlite", source(name, writing()))
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
 	write.SetMaxOpenConns(1)
-	read, err := sql.Open("sqlite", source("file", name, url.Values{"_query_only": {"1"}}))
+	read, err := sql.Open("sqlite", source(name, reading()))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the database: %w", err), write.Close())
 	}
@@ -77,7 +77,7 @@ func Open(ctx context.Context, name string) (_ *database.Store, err error) {
 
 // OpenMemory opens a new database that is nowhere but in the memory of this process. The caller closes it.
 func OpenMemory(ctx context.Context) (*database.Store, error) {
-	db, err := sql.Open("sqlite", source("file", ":memory:", nil))
+	db, err := sql.Open("sqlite", source(":memory:", writing()))
 	if err != nil {
 		return nil, fmt.Errorf("open a database in memory: %w", err)
 	}
@@ -94,23 +94,31 @@ func finish(ctx context.Context, read, write *sql.DB, d database.Dialect) (*data
 	return s, nil
 }
 
-// source names a database with the settings of a connection.
-func source(scheme, name string, more url.Values) string {
-	settings := url.Values{
+// reading are the settings of a connection that only reads, writing those of one that writes as well.
+func reading() url.Values {
+	return url.Values{
 		"_busy_timeout": {fmt.Sprint(busyTimeout.Milliseconds())},
-		"_auto_vacuum":  {"FULL"}, // what is deleted makes the file smaller
-		"_journal_mode": {"WAL"},
-		"_synchronous":  {"FULL"},
-		"_foreign_keys": {"1"},
-		"_txlock":       {"immediate"},
 		"_dqs":          {"0"},
 		"_error_rc":     {"1"},
-		"_pragma":       {fmt.Sprintf("journal_size_limit(%d)", journalBytes)},
+		"_query_only":   {"1"},
 	}
-	for key, values := range more {
-		settings[key] = values
-	}
-	u := url.URL{Scheme: scheme, Opaque: (&url.URL{Path: name}).EscapedPath(), RawQuery: settings.Encode()}
+}
+
+func writing() url.Values {
+	settings := reading()
+	settings.Del("_query_only")
+	settings.Set("_auto_vacuum", "FULL") // what is deleted makes the file smaller
+	settings.Set("_journal_mode", "WAL")
+	settings.Set("_synchronous", "FULL")
+	settings.Set("_foreign_keys", "1")
+	settings.Set("_txlock", "immediate")
+	settings.Set("_pragma", fmt.Sprintf("journal_size_limit(%d)", journalBytes))
+	return settings
+}
+
+// source names a database in a file with the settings of its connections.
+func source(name string, settings url.Values) string {
+	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: name}).EscapedPath(), RawQuery: settings.Encode()}
 	return u.String()
 }
 

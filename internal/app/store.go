@@ -1,0 +1,32 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"runpython/internal/config"
+	"runpython/internal/store/content"
+	"runpython/internal/store/database"
+	"runpython/internal/store/postgres"
+	"runpython/internal/store/sqlite"
+)
+
+// openRecords opens the database of chats, and the folder of their files.
+func (a *App) openRecords(ctx context.Context) (*database.Store, *content.Store, error) {
+	open := func() (*database.Store, error) { return sqlite.Open(ctx, filepath.Join(a.config.Data, "chats.db")) }
+	if url := a.config.Database.Reveal(); url != config.DatabaseSQLite {
+		open = func() (*database.Store, error) { return postgres.Open(ctx, url) }
+	}
+	records, err := open()
+	if err != nil {
+		return nil, nil, err //nolint:wrapcheck // it says what it is
+	}
+	a.onClose("database", records.Close)
+	files, err := content.Open(ctx, filepath.Join(a.config.Data, "content"))
+	if err != nil {
+		return nil, nil, fmt.Errorf("open the chats: %w", err)
+	}
+	a.onClose("files of chats", files.Close)
+	return records, files, nil
+}

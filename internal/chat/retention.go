@@ -1,0 +1,123 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"runpython/internal/store"
+)
+
+const (
+	// sweepEvery is how often old chats are looked for, when a chat begins.
+	sweepEvery = time.Minute
+	// houseEvery is how often they are without that, and files that no chat has any more.
+	houseEvery = time.Hour
+)
+
+// keepHouse removes at once and then from time to time what nobody needs any more, until ctx ends.
+func (s *Service) keepHouse(ctx context.Context) {
+	tick := time.NewTicker(houseEvery)
+	defer tick.Stop()
+	for {
+		if err := s.options.Content.Sweep(ctx, s.options.Store.Unreferenced); err != nil && ctx.Err() == nil {
+			s.options.Log.ErrorContext(ctx, "remove files that nobody needs", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if err := s.sweep(ctx); err != nil && ctx.Err() == nil {
+			s.options.Log.ErrorContext(ctx, "look for old chats", "error", err)
+		}
+	}
+}
+
+// sweep deletes chats that are too old, too many or too large together, and that nobody uses. It looks once in
+// a while. A chat that cannot be deleted is no fault of the caller's.
+func (s *Service) sweep(ctx context.Context) error {
+	if !s.sweepIsDue() {
+		return nil
+	}
+	records, err := s.options.Store.Chats(ctx)
+	if err != nil {
+		return fmt.Errorf("look for old chats: %w", err)
+	}
+	stored, over, err := s.overStorage(ctx)
+	if err != nil {
+		return err
+	}
+	s.noteUse(records)
+	slices.SortFunc(records, func(a, b store.Chat) int { return a.Used.Compare(b.Used) })
+	excess := len(records) - s.options.Limits.Chats + 1
+	for _, r := range records {
+		if excess <= 0 && over <= 0 && time.Since(r.Used) < s.options.Limits.Keep {
+			break
+		}
+		deleted, err := s.removeIdle(ctx, r)
+		if err != nil {
+			s.options.Log.ErrorContext(ctx, "delete an old chat", "chat", r.ID, "error", err)
+		}
+		if deleted {
+			excess--
+			over -= stored[r.ID]
+		}
+	}
+	return nil
+}
+
+// overStorage returns how many bytes each chat has, and by how many all have too much.
+func (s *Service) overStorage(ctx context.Context) (stored map[string]int64, over int64, err error) {
+	if s.options.Limits.Storage == 0 {
+		return nil, 0, nil
+	}
+	if stored, err = s.options.Store.Stored(ctx); err != nil {
+		return nil, 0, fmt.Errorf("add up what chats have: %w", err)
+	}
+	over = -s.options.Limits.Storage
+	for _, bytes := range stored {
+		over += bytes
+	}
+	return stored, over, nil
+}
+
+func (s *Service) sweepIsDue() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	due := time.Since(s.swept) > sweepEvery || len(s.chats) >= s.options.Limits.Chats
+	if due {
+		s.swept = time.Now()
+	}
+	return due
+}
+
+// noteUse replaces when chats were used by what this process knows better.
+func (s *Service) noteUse(records []store.Chat) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, r := range records {
+		if c := s.chats[r.ID]; c != nil {
+			records[i].Used = time.Unix(0, max(c.used.Load(), r.Used.UnixNano()))
+		}
+	}
+}
+
+// removeIdle deletes a chat, unless it is in use, here or by another process, or was used since the record was read.
+func (s *Service) removeIdle(ctx context.Context, r store.Chat) (deleted bool, err error) {
+	c, err := s.conversationOf(r)
+	if err != nil || !c.tryEnter() {
+		return false, err
+	}
+	defer c.leave()
+	err = s.check(ctx, c, nil)
+	if errors.Is(err, store.ErrHeld) || errors.Is(err, errLeft) || errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil || c.used.Load() > r.Used.UnixNano() {
+		return false, err
+	}
+	return true, s.remove(ctx, c)
+}
