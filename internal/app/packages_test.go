@@ -232,6 +232,7 @@ func deadIndex(t *testing.T) string {
 
 // PKG-31: nothing needs the index but an install, and that says so in one line.
 func TestWithoutAnIndex(t *testing.T) {
+	guesttest.Long(t)
 	address := deadIndex(t)
 	uv := indextest.UV(t)
 	a := openAt(t, guesttest.Data(t), func(c *config.Config, b *app.Build) {

@@ -136,6 +136,7 @@ func TestTasks(t *testing.T) {
 
 // The same call, sent again with its key when its connection was lost, runs once.
 func TestCallsAreNotRunTwice(t *testing.T) {
+	guesttest.Long(t)
 	url, _ := serve(t, open(t, nil))
 	_, _, chat := call(t, connect(t, &mcp.StreamableClientTransport{Endpoint: url}), "", "n = 0")
 	c := taskClient{t, url}

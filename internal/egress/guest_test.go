@@ -1,6 +1,8 @@
 package egress_test
 
 import (
+	"archive/zip"
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -68,7 +70,7 @@ func newSite(t *testing.T) site {
 	return site{https: port, http: serve(t, http.HandlerFunc(answer)), authority: string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))}
 }
 
-// answer tells what came, or much at /large, or comes slowly at /slow.
+// answer tells what came, or much at /large, or is an index with one package.
 func answer(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/large":
@@ -79,10 +81,33 @@ func answer(w http.ResponseWriter, r *http.Request) {
 				return
 			}
 		}
+	case "/simple/thing/":
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, `<!DOCTYPE html><a href="/files/`+wheelName+`">`+wheelName+`</a>`)
+	case "/files/" + wheelName:
+		_, _ = w.Write(wheel())
 	default:
 		body, _ := io.ReadAll(r.Body)
 		fmt.Fprintf(w, "%s %s %s %d", r.Method, r.Host[:strings.IndexByte(r.Host, ':')], r.URL.Path, len(body))
 	}
+}
+
+const wheelName = "thing-1.0-py3-none-any.whl"
+
+// wheel makes a package without anything in it.
+func wheel() []byte {
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	for name, text := range map[string]string{
+		"METADATA": "Metadata-Version: 2.1\nName: thing\nVersion: 1.0\n",
+		"WHEEL":    "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+		"RECORD":   "thing-1.0.dist-info/METADATA,,\nthing-1.0.dist-info/WHEEL,,\nthing-1.0.dist-info/RECORD,,\n",
+	} {
+		f, _ := w.Create("thing-1.0.dist-info/" + name) // in memory: cannot fail
+		_, _ = io.WriteString(f, text)
+	}
+	_ = w.Close()
+	return b.Bytes()
 }
 
 // A chat is a guest with a way out.
@@ -154,7 +179,7 @@ func TestGuestClientsWorkUnchanged(t *testing.T) {
 	if wheels == "" {
 		t.Skipf("%s is not set: .ci/wheels installs what this needs and prints the folder", wheelsVariable)
 	}
-	for _, name := range []string{"requests", "httpx", "urllib3", "aiohttp"} {
+	for _, name := range []string{"requests", "httpx", "urllib3", "aiohttp", "pip"} {
 		if _, err := os.Stat(filepath.Join(wheels, name)); err != nil {
 			t.Skipf("%s has no %s: run .ci/wheels again", wheelsVariable, name)
 		}
@@ -185,6 +210,8 @@ func TestGuestClientsWorkUnchanged(t *testing.T) {
 		{"aiohttp http", "async with aiohttp.ClientSession(trust_env=True) as a:\n    async with a.post('HTTP_URL/b', data=b'x' * 1000) as r: print(await r.text())", "POST api.test /b 1000\n"},
 		{"aiohttp told not to", "async with aiohttp.ClientSession(trust_env=False) as a: await a.get('HTTPS_URL/a', ssl=context)", "ClientConnectorDNSError"},
 		{"aiohttp refused", "async with aiohttp.ClientSession(trust_env=True) as a:\n    await a.get('https://other.test/')", "other.test:443 " + sentence},
+		{"pip", "import subprocess, sys\nprint(subprocess.run([sys.executable, '-m', 'pip', 'install', '--no-input', '--disable-pip-version-check', '--cert', 'ca.pem', '--index-url', 'HTTPS_URL/simple', '--target', 'installed', 'thing'], capture_output=True, text=True))", "Successfully installed thing-1.0"},
+		{"pip refused", "print(subprocess.run([sys.executable, '-m', 'pip', 'download', '--no-input', '--retries', '0', '--disable-pip-version-check', '--index-url', 'https://other.test/simple', 'thing'], capture_output=True, text=True))", "other.test"},
 		{"wrong name of a certificate", "requests.get('https://127.0.0.1:HTTPS_PORT/', verify='ca.pem')", "Connection refused"}, // the guest's own loopback
 	}
 	if _, err := exec.LookPath("curl"); err == nil { // a program of the host's, which guests see
@@ -287,6 +314,7 @@ func closeGate(c *chat) error {
 // TestGuestLetsGoOfConnections wants a guest to be ready for a checkpoint whenever the gate
 // is closed, whatever its code holds open, and the way out to work again after it.
 func TestGuestLetsGoOfConnections(t *testing.T) {
+	guesttest.Long(t)
 	s := newSite(t)
 	p, _ := proxy(t, policyOf(s), egress.Config{Resolver: &names{answers: map[string][]string{"api.test": {"127.0.0.1"}}}})
 	_, begin := chats(t, p, s, func(*sandbox.Config) {})
@@ -333,6 +361,7 @@ func TestGuestLetsGoOfConnections(t *testing.T) {
 // TestGuestIsCheckpointedAndRestored makes the image of the pool anew, of a guest with a connection
 // that is open, and wants one that is restored from it to have a way out of its own.
 func TestGuestIsCheckpointedAndRestored(t *testing.T) {
+	guesttest.Long(t)
 	s := newSite(t)
 	p, reported := proxy(t, policyOf(s), egress.Config{Resolver: &names{answers: map[string][]string{"api.test": {"127.0.0.1"}}}})
 	setup := guesttest.NewSetup(t)

@@ -9,6 +9,7 @@ import (
 
 	"runpython/internal/config"
 	"runpython/internal/eval"
+	"runpython/internal/guesttest"
 	"runpython/internal/llm"
 	"runpython/internal/llm/llmtest"
 )
@@ -77,6 +78,7 @@ const conversation = `
 
 // The check of a task is told everything, in a guest that is not that of the chat.
 func TestRunInGuests(t *testing.T) {
+	guesttest.Long(t)
 	set, err := eval.Read([]byte(conversation))
 	if err != nil {
 		t.Fatal(err)
@@ -133,6 +135,7 @@ const hostile = `
 `
 
 func TestHostileAnswersDoNotPass(t *testing.T) {
+	guesttest.Long(t)
 	set, err := eval.Read([]byte(hostile))
 	if err != nil {
 		t.Fatal(err)
@@ -154,6 +157,7 @@ func TestHostileAnswersDoNotPass(t *testing.T) {
 
 // A model that is asked without the loop: what its code prints counts, and only that.
 func TestOneShot(t *testing.T) {
+	guesttest.Long(t)
 	set, err := eval.Read([]byte(`
 - name: prints
   files: {a.txt: "20"}

@@ -119,6 +119,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 
 // While a question is open the guest stands still and so does the time limit.
 func TestTimeStandsStillWhileAsking(t *testing.T) {
+	guesttest.Long(t)
 	const limit = 2 * time.Second
 	k := askedKernel(t, limit, 0)
 	code := `import threading, time
@@ -201,6 +202,7 @@ func TestNobodyAnswers(t *testing.T) {
 
 // The questions of a run are open for so long together: what they wait for does not add up.
 func TestQuestionsWaitTogether(t *testing.T) {
+	guesttest.Long(t)
 	const most, first = 3 * time.Second, time.Second / 2
 	k := askedKernel(t, time.Minute, most)
 	asked := 0

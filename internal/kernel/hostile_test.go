@@ -37,8 +37,8 @@ func TestHostileCorpus(t *testing.T) {
 		t.Fatalf("%d programs; want at least 60", len(programs))
 	}
 	if !guesttest.Every() {
-		programs = firstOfEachKind(programs)
-		t.Logf("%d programs, one of each kind; with %s=1 the whole corpus runs", len(programs), guesttest.EveryVariable)
+		programs = sample(programs)
+		t.Logf("%d programs, one of %d; with %s=1 the whole corpus runs", len(programs), sampled, guesttest.EveryVariable)
 	}
 	t.Setenv("RUNPYTHON_HOST_SECRET", secret)
 	s := guesttest.NewSetup(t)
@@ -72,14 +72,16 @@ func TestHostileCorpus(t *testing.T) {
 	}
 }
 
-// firstOfEachKind picks a sample.
-func firstOfEachKind(programs []hostiletest.Program) []hostiletest.Program {
-	seen := map[string]bool{}
-	return slices.DeleteFunc(slices.Clone(programs), func(p hostiletest.Program) bool {
-		again := seen[p.Kind]
-		seen[p.Kind] = true
-		return again
-	})
+// sampled is how many programs there are for one that is played by "go test ./...".
+const sampled = 40
+
+// sample returns the programs that are to be played, beginning with the first.
+func sample(programs []hostiletest.Program) []hostiletest.Program {
+	var some []hostiletest.Program
+	for i := 0; i < len(programs); i += sampled {
+		some = append(some, programs[i])
+	}
+	return some
 }
 
 // judge runs one program in a chat of its own.

@@ -12,6 +12,7 @@ import (
 // FIL-13: the number of files is bounded; the code that passes the bound gets an
 // error and keeps its variables, and may delete what it made.
 func TestNumberOfFilesIsBounded(t *testing.T) {
+	guesttest.Long(t)
 	s := guesttest.NewSetup(t)
 	s.Config.Limits.WorkFiles = 100
 	s.Config.Program = kernel.Program(s.Config.Program.Dir, s.Key, s.Config.Limits)
@@ -122,6 +123,7 @@ func TestSparseFilesAreBoundedInAll(t *testing.T) {
 
 // An interpreter that ends while its files are read costs what is in flight; init hands out the rest.
 func TestInterpreterThatEndsDuringGet(t *testing.T) {
+	guesttest.Long(t)
 	s := guesttest.NewSetup(t)
 	k := s.Kernel(t, s.Open(t), 0)
 	code := "import os, threading\nfor i in range(40):\n    open(f'{i:02}', 'wb').write(bytes([i]) * (1 << 20))\nt = threading.Timer(0.02, os._exit, (1,)); t.start()"
@@ -201,6 +203,7 @@ assert token
 // Looking through /work costs each run of a chat that has many files; a chat that has written
 // nothing, in a guest that was only just begun, does not pay for it.
 func TestOnlyWhatMayHaveWrittenIsLookedAfter(t *testing.T) {
+	guesttest.Long(t)
 	s := guesttest.NewSetup(t)
 	h := s.Open(t)
 	k := s.Kernel(t, h, 0)

@@ -228,6 +228,7 @@ func TestPKG25ManyAtOnce(t *testing.T) {
 
 // Several processes share a cache that is empty.
 func TestProcessesShareTheCache(t *testing.T) {
+	guesttest.Long(t)
 	x := warehouse(t)
 	c := config(t, t.TempDir(), nil)
 	c.IndexURL = x.URL()

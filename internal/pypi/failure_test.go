@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"runpython/internal/guesttest"
 	"runpython/internal/pypi"
 	"runpython/internal/pypi/indextest"
 )
@@ -161,6 +162,7 @@ func TestTimesOfTwoIndexes(t *testing.T) {
 
 // PKG-28: the public package of the same name is not taken.
 func TestPKG28NoOtherIndexInstead(t *testing.T) {
+	guesttest.Long(t)
 	public := shop(t)
 	for name, change := range map[string]func(x *indextest.Index){
 		"401": func(x *indextest.Index) { x.User, x.Password = "somebody", "else's password" },
@@ -193,6 +195,7 @@ func answer(code int) func(http.ResponseWriter, *http.Request) bool {
 }
 
 func TestUnreachableIndex(t *testing.T) {
+	guesttest.Long(t)
 	x := shop(t)
 	b := open(t, from(x))
 	x.Server.Close()

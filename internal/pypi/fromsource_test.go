@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"runpython/internal/fault"
+	"runpython/internal/guesttest"
 	"runpython/internal/pypi"
 	"runpython/internal/pypi/build"
 	"runpython/internal/pypi/indextest"
@@ -267,6 +268,7 @@ func TestBuiltIsKept(t *testing.T) {
 
 // Wherever sources come from.
 func TestWhereSourcesAre(t *testing.T) {
+	guesttest.Long(t)
 	private := sources(t)
 	private.User, private.Password = "user", "p4ssword"
 	page := sources(t)
@@ -325,6 +327,7 @@ func TestSourcesOfAnotherIndex(t *testing.T) {
 
 // What the build needs is installed by the same rules, and is in no other environment.
 func TestWhatBuildsNeed(t *testing.T) {
+	guesttest.Long(t)
 	w := &workshop{requires: `{"requires": ["top"]}`, more: `{"requires": ["tool ; python_version > '3'"]}`}
 	b := built(t, w, from(sources(t)))
 	if r := b.install(t, "a", pypi.Lock{}, "raw<2"); r.Lock.String() != "raw 1.0" {
@@ -364,6 +367,7 @@ func TestWhatBuildsNeed(t *testing.T) {
 // A build that fails, or whose wheel is not what it should be, is told in one line, and not
 // tried again at once.
 func TestFailedBuilds(t *testing.T) {
+	guesttest.Long(t)
 	for _, test := range []struct {
 		name   string
 		w      *workshop
@@ -462,6 +466,7 @@ func TestStoppedBuild(t *testing.T) {
 
 // A build that takes too long is a matter of its package, which is not waited for a second time.
 func TestBuildBeyondTheTimeLimit(t *testing.T) {
+	guesttest.Long(t)
 	x, w := sources(t), &workshop{wait: make(chan struct{})}
 	b := built(t, w, func(c *pypi.Config) {
 		from(x)(c)

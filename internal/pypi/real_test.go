@@ -71,6 +71,7 @@ func installed(l pypi.Lock, name string) (pypi.Package, bool) {
 //
 // PKG-16.
 func TestPKG16LivingGuest(t *testing.T) {
+	guesttest.Long(t)
 	x := shop(t)
 	b := open(t, from(x))
 	env := b.env("a")

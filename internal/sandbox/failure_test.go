@@ -34,6 +34,7 @@ func TestStartUnderAnyUmask(t *testing.T) {
 
 // Whatever a start that fails has come to, nothing is left of it, nor is it left unreaped.
 func TestNoZombieStaysAfterFailedStarts(t *testing.T) {
+	guesttest.Long(t)
 	before := ownChildren(t)
 	s := guesttest.NewSetup(t)
 	h := s.Open(t)
@@ -222,6 +223,7 @@ func isBusy(err error) bool {
 
 // Guests that do not start are the machine's affair: the image is made once they do.
 func TestImageIsMadeOnceGuestsStart(t *testing.T) {
+	guesttest.Long(t)
 	s := guesttest.NewSetup(t)
 	wrapper := filepath.Join(t.TempDir(), "runsc")
 	// The first start is the image's, the second the pool's, and so on.
@@ -249,6 +251,7 @@ func TestImageIsMadeOnceGuestsStart(t *testing.T) {
 
 // One failed restore may be bad luck; the image is given up after the second in a row.
 func TestImageThatFails(t *testing.T) {
+	guesttest.Long(t)
 	s := guesttest.NewSetup(t)
 	wrapper := filepath.Join(t.TempDir(), "runsc")
 	script := "#!/bin/bash\nif [[ -e '" + wrapper + ".bad' && \" $* \" == *' restore '* ]]; then exit 1; fi\nexec -a runsc '" + s.Config.Runsc + "' \"$@\"\n"
@@ -295,6 +298,7 @@ func setBad(t *testing.T, name string, bad bool) {
 
 // Images and roots of other configurations go after a while, those in use never.
 func TestUnusedFoldersAreRemoved(t *testing.T) {
+	guesttest.Long(t)
 	s := guesttest.NewSetup(t)
 	long := time.Now().Add(-8 * 24 * time.Hour)
 	age := func(path ...string) string {
@@ -352,6 +356,7 @@ func folders(t *testing.T, path ...string) []string {
 
 // A folder of another configuration that cannot be removed is told as what it is: the image is there.
 func TestRemovalThatFailsCostsNoImage(t *testing.T) {
+	guesttest.Long(t)
 	s := guesttest.NewSetup(t)
 	stuck := filepath.Join(s.Config.Data, "images", "stuck")
 	if err := os.MkdirAll(stuck, 0o700); err != nil {

@@ -145,6 +145,7 @@ func TestKeeperRemovesTheGuestsOfAKilledHost(t *testing.T) {
 // No limit is held by anybody once the host is killed, so its guests stand still at once: until
 // then code could take all the memory and processors of the machine.
 func TestGuestsOfAKilledHostStandStill(t *testing.T) {
+	guesttest.Long(t)
 	s := guesttest.NewSetup(t)
 	data := s.Config.Data
 	host := startHost(t, s, time.Hour, "import os\nfor _ in range(2): os.fork()\nprint('computes', flush=True)\nwhile True: pass")
@@ -177,6 +178,7 @@ func TestGuestsOfAKilledHostStandStill(t *testing.T) {
 }
 
 func TestNextHostRemovesTheGuestsOfAKilledHost(t *testing.T) {
+	guesttest.Long(t)
 	s := guesttest.NewSetup(t)
 	dead, living := startHost(t, s, 0, ""), startHost(t, s, 0, "")
 	before := len(guestProcesses(t, s.Config.Data))

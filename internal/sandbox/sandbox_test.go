@@ -68,6 +68,7 @@ func TestGuestOfThePoolIsRestoredAndUsedOnce(t *testing.T) {
 // in the interpreter after one that has ended either, and finds the memory that it may use, by
 // which libraries size their caches, where the C library looks.
 func TestStartedAndRestoredGuestsAreAlike(t *testing.T) {
+	guesttest.Long(t)
 	const memory = "import os; os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE')"
 	// To read what is the chat's, to end its processes, to become its user (capability.h: 2, 5, 6, 7).
 	const capabilities = "[int(line.split()[1], 16) for line in open('/proc/1/status') if line.startswith(('CapPrm', 'CapEff'))]"
@@ -119,6 +120,7 @@ func await(t *testing.T, what string, ready func() bool) {
 
 // Idle guests use no processor time, whatever their threads do (issue 3, item 6).
 func TestIdleGuestsStandStill(t *testing.T) {
+	guesttest.Long(t)
 	s := guesttest.NewSetup(t)
 	h := s.Open(t)
 	busy := []string{

@@ -48,7 +48,8 @@ var questions = []question{
 const leastRight = 7
 
 func TestPlainQuestions(t *testing.T) {
-	s := serve(t, modelVariable, map[string]any{"grammar": oneBlock}, "--turn-timeout", "2m")
+	t.Parallel() // the servers have one thread each
+	s := serve(t, modelVariable, map[string]any{"grammar": oneBlock}, "--turn-timeout", "5m")
 	right := 0
 	for _, q := range questions {
 		reply := ask(t, s, "", q.ask)
@@ -88,8 +89,9 @@ const questionsOfChat = 10
 
 // A model that understands nothing makes nothing hang, crash or go in circles.
 func TestNerves(t *testing.T) {
+	t.Parallel()
 	const maxRuns = 3
-	s := serve(t, smallModelVariable, map[string]any{}, "--turn-timeout", "30s", "--max-runs", fmt.Sprint(maxRuns), "--run-timeout", "5s")
+	s := serve(t, smallModelVariable, map[string]any{}, "--turn-timeout", "15s", "--max-runs", fmt.Sprint(maxRuns), "--run-timeout", "5s")
 	id := ""
 	for i, message := range nerves {
 		if i%questionsOfChat == 0 {
@@ -185,12 +187,11 @@ func serve(t *testing.T, variable string, extra map[string]any, flags ...string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	program := exec.CommandContext(t.Context(), guesttest.Binary(t), append([]string{
+	// It is ended below, and may end well then.
+	program := exec.CommandContext(context.WithoutCancel(t.Context()), guesttest.Binary(t), append([]string{
 		"serve", "--data", guesttest.Data(t), "--listen", "127.0.0.1:0", "--pool", "1", "--packages", "off",
 		"--model", "local", "--model-url", url, "--model-protocol", "fenced", "--model-context", "4096", "--model-extra", string(fields),
 	}, flags...)...)
-	// What is started in the background may not hear an interrupt.
-	program.Cancel = func() error { return program.Process.Signal(syscall.SIGTERM) }
 	said, err := program.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
