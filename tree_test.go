@@ -48,7 +48,8 @@ var mayImport = map[string][]string{
 	"internal/task":                       {},
 	"internal/kernel":                     {"internal/excerpt", "internal/sandbox"},
 	"internal/kernel/guest":               {},
-	"internal/sandbox":                    {"internal/fault", "internal/sandbox/fonts"},
+	"internal/sandbox":                    {"internal/fault", "internal/sandbox/checkpoint", "internal/sandbox/fonts"},
+	"internal/sandbox/checkpoint":         {},
 	"internal/sandbox/fonts":              {},
 	"internal/sandbox/gvisor":             {},
 	"internal/sandbox/interpreter":        {"internal/fault", "internal/sandbox"},
@@ -107,10 +108,11 @@ var onlyIn = map[string][]string{
 	"github.com/spf13/pflag":                 {"internal/cli", "internal/config"},
 	"github.com/prometheus/client_golang":    {"internal/app"},
 	"gopkg.in/yaml.v3":                       {"internal/config", "internal/eval"},
+	"github.com/klauspost/compress":          {"internal/sandbox/checkpoint"},
 	"golang.org/x/image":                     {"internal/mcpserver"},
 	"golang.org/x/sync":                      {"internal/app", "internal/pypi", "internal/sandbox/interpreter"},
 	"golang.org/x/sys": {"internal/app", "internal/cli", "internal/cli/console", "internal/kernel",
-		"internal/pypi", "internal/pypi/cache", "internal/pypi/environment", "internal/pypi/flock", "internal/pypi/uv", "internal/sandbox", "internal/sandbox/interpreter"},
+		"internal/pypi", "internal/pypi/cache", "internal/pypi/environment", "internal/pypi/flock", "internal/pypi/uv", "internal/sandbox", "internal/sandbox/checkpoint", "internal/sandbox/interpreter"},
 	"golang.org/x/term": {"internal/cli", "internal/cli/console"},
 
 	"github.com/creack/pty":            {}, // tests only

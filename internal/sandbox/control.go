@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"strconv"
 	"syscall"
 )
@@ -20,6 +19,8 @@ func (s *Sandbox) Signal(ctx context.Context, pid int, signal syscall.Signal) er
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, commandDeadline)
+	defer cancel()
 	return errors.Join(err, s.host.runsc.command(ctx, s.dir, "kill", "--pid", strconv.Itoa(pid), s.ID, strconv.Itoa(int(signal))))
 }
 
@@ -54,13 +55,4 @@ func (s *Sandbox) signalDirectly(ctx context.Context, pid int, signal syscall.Si
 		return fmt.Errorf("signal %v to process %d of a guest: %s", signal, pid, answer.Err)
 	}
 	return nil
-}
-
-// Checkpoint writes an image of the guest to dir, an empty or absent folder. The
-// guest ends; the caller still closes it.
-func (s *Sandbox) Checkpoint(ctx context.Context, dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("folder of the image: %w", err)
-	}
-	return s.host.runsc.command(ctx, s.dir, "checkpoint", "--compression=none", "--image-path", dir, s.ID)
 }
