@@ -62,6 +62,8 @@ type Config struct {
 	KeeperFiles []*os.File
 	// Rescue is how long guests outlive a killed host.
 	Rescue time.Duration
+	// AwaitRescue leaves guests of killed hosts to Host.Rescue, which is called soon; otherwise Open removes them.
+	AwaitRescue bool
 }
 
 // Stats counts what a host has done since it was opened.
@@ -139,8 +141,10 @@ func Open(ctx context.Context, config Config) (*Host, error) {
 	if err := removeUnused(filepath.Dir(h.root.dir), filepath.Base(h.root.dir)); err != nil {
 		config.Log.Warn("remove unused roots of guests", "error", err)
 	}
-	if err := RemoveDead(config.Data); err != nil {
-		config.Log.Warn("remove what a killed process left", "error", err)
+	if !config.AwaitRescue {
+		if err := RemoveDead(config.Data); err != nil {
+			config.Log.Warn("remove what a killed process left", "error", err)
+		}
 	}
 	if h.instance, err = newInstance(config); err != nil {
 		return nil, errors.Join(err, h.root.close())
