@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -299,11 +300,12 @@ type beginning struct {
 	// prepare, if not nil, puts files into the guest's folders before its processes exist.
 	prepare func(s *Sandbox) error
 	ready   func(ctx context.Context, s *Sandbox) error // of the Program
+	within  time.Duration                               // 0 for startDeadline
 }
 
 // startOnce makes one attempt.
 func (h *Host) startOnce(ctx context.Context, b beginning) (*Sandbox, error) {
-	ctx, cancel := context.WithTimeout(ctx, startDeadline)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(b.within, startDeadline))
 	defer cancel()
 	s, err := h.launch(ctx, b)
 	if err != nil {

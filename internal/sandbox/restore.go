@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"runpython/internal/sandbox/checkpoint"
 )
@@ -18,8 +19,12 @@ type UnusableError = checkpoint.UnusableError
 // meanwhile, it is the checkpoint's fault.
 var ErrNotRestored = errors.New("no guest could be restored from the checkpoint")
 
-// restoreAttempts is how often a guest is restored from a checkpoint until it is given up.
-const restoreAttempts = 2
+const (
+	// restoreAttempts is how often a guest is restored from a checkpoint until it is given up.
+	restoreAttempts = 2
+	// restoreDeadline bounds one of them: 0.2 s on an idle machine, and 1 s for each GiB on a slow disk.
+	restoreDeadline = 30 * time.Second
+)
 
 // Restore returns a guest that goes on where the one was of which the checkpoint in the folder dir was stored: its
 // processes, their memory and open files, and all of its /work. Channel, output, Environment and Egress are new ones. prepare,
@@ -75,7 +80,7 @@ func (h *Host) restore(ctx context.Context, c *checkpoint.Checkpoint, of *image,
 	if err := c.Unpack(ctx, unpacked); err != nil {
 		return nil, err //nolint:wrapcheck // says what it is
 	}
-	begin := beginning{of: of, from: unpacked, base: c.Base(), ready: h.config.Program.Resume}
+	begin := beginning{of: of, from: unpacked, base: c.Base(), ready: h.config.Program.Resume, within: restoreDeadline}
 	begin.prepare = func(s *Sandbox) error {
 		err := checkpoint.LinkTree(c.Uploads(), s.Uploads)
 		if err == nil && prepare != nil {

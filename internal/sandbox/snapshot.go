@@ -32,29 +32,24 @@ const (
 // It stands still meanwhile: 0.1 s, and 0.3 s for each 200 MB that it holds. With leaveRunning it goes on then, also
 // after an error, of which ctx's end is the exception; without, it ends, and the caller still closes it.
 func (s *Sandbox) Snapshot(ctx context.Context, leaveRunning bool) (*Snapshot, error) {
-	return s.host.snapshot(ctx, s.dir, s.ID, leaveRunning)
-}
-
-// snapshot makes an image of the guest id in the folder dir, which may be another host's.
-func (h *Host) snapshot(ctx context.Context, dir, id string, leaveRunning bool) (*Snapshot, error) {
-	text, o, err := readOrigin(dir)
+	text, o, err := readOrigin(s.dir) // s may be a guest of another host
 	if err != nil {
 		return nil, err
 	}
-	at, err := os.MkdirTemp(h.instance.dir, "snapshot-")
+	at, err := os.MkdirTemp(s.host.instance.dir, "snapshot-")
 	if err != nil {
 		return nil, fmt.Errorf("folder of an image: %w", err)
 	}
 	snapshot := &Snapshot{dir: at, origin: text, key: o.Binding}
-	if err := checkpoint.LinkImage(filepath.Join(dir, baseName), filepath.Join(at, baseName)); err != nil {
+	if err := checkpoint.LinkImage(filepath.Join(s.dir, baseName), filepath.Join(at, baseName)); err != nil {
 		err = os.RemoveAll(filepath.Join(at, baseName)) // it is done without one
 		if err != nil {
 			return nil, errors.Join(err, snapshot.Close())
 		}
 	}
-	err = checkpoint.LinkTree(filepath.Join(dir, "work"), filepath.Join(at, uploadsName))
+	err = checkpoint.LinkTree(filepath.Join(s.dir, "work"), filepath.Join(at, uploadsName))
 	if err == nil {
-		err = h.writeImage(ctx, dir, id, filepath.Join(at, imageName), leaveRunning)
+		err = s.writeImage(ctx, filepath.Join(at, imageName), leaveRunning)
 	}
 	if err != nil {
 		return nil, errors.Join(err, snapshot.Close())
@@ -62,22 +57,54 @@ func (h *Host) snapshot(ctx context.Context, dir, id string, leaveRunning bool) 
 	return snapshot, nil
 }
 
-// writeImage writes an image of the guest to dir, an empty or absent folder.
+// writeImage writes an image of the guest to dir, an empty or absent folder. gVisor's control socket is asked
+// directly, which saves the guest's chat the start of a process; a runsc whose socket does not understand us is
+// asked by its command instead.
 func (s *Sandbox) writeImage(ctx context.Context, dir string, leaveRunning bool) error {
-	return s.host.writeImage(ctx, s.dir, s.ID, dir, leaveRunning)
-}
-
-func (h *Host) writeImage(ctx context.Context, guest, id, dir string, leaveRunning bool) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("folder of an image: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, imageDeadline)
 	defer cancel()
+	err := s.writeImageDirectly(ctx, dir, leaveRunning)
+	refused, isRefused := errors.AsType[refusal](err)
+	switch {
+	case isRefused:
+		return fmt.Errorf("image of a guest: %w", refused)
+	case err == nil || ctx.Err() != nil:
+		return err
+	}
 	command := []string{"checkpoint", "--compression=none", "--image-path", dir}
 	if leaveRunning {
 		command = append(command, "--leave-running")
 	}
-	return h.runsc.command(ctx, guest, append(command, id)...)
+	if commandErr := s.host.runsc.command(ctx, s.dir, append(command, s.ID)...); commandErr != nil {
+		return errors.Join(err, commandErr)
+	}
+	return nil
+}
+
+// writeImageDirectly leaves nothing in dir after an error.
+func (s *Sandbox) writeImageDirectly(ctx context.Context, dir string, leaveRunning bool) (err error) {
+	var files []*os.File
+	defer func() {
+		err = errors.Join(err, closeAll(files...))
+		if err != nil {
+			for _, f := range files {
+				err = errors.Join(err, os.Remove(f.Name()))
+			}
+		}
+	}()
+	for _, name := range checkpoint.Files() {
+		f, err := os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return fmt.Errorf("image of a guest: %w", err)
+		}
+		files = append(files, f)
+	}
+	return call(ctx, s.control, "containerManager.Checkpoint", map[string]any{
+		"Metadata": map[string]string{"compression": "none"}, "have_pages_file": true, "Resume": leaveRunning,
+	}, files...)
 }
 
 // Store stores the image as the folder dir, whose parent is there, in place of what dir was; see checkpoint.Write.

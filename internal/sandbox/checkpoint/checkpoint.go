@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -220,6 +221,9 @@ func (c *Checkpoint) Unpack(ctx context.Context, into string) error {
 	return errors.Join(err, f.Close(), b.close())
 }
 
+// writeBytes are written at once: pages come one by one from anywhere in the base.
+const writeBytes = 256 << 10
+
 // file makes one file and checks it.
 func (d *decoder) file(ctx context.Context, name string, want file) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -227,7 +231,11 @@ func (d *decoder) file(ctx context.Context, name string, want file) error {
 		return fmt.Errorf("image of a checkpoint: %w", err)
 	}
 	sum := &summing{to: limited{ctx, f}, hash: crc32.New(castagnoli())}
-	err = d.decode(sum, want.Bytes)
+	to := bufio.NewWriterSize(sum, writeBytes)
+	err = d.decode(to, want.Bytes)
+	if err == nil {
+		err = to.Flush()
+	}
 	closeErr := f.Close()
 	pathErr, isOfDisk := errors.AsType[*fs.PathError](err)
 	switch {
