@@ -1,11 +1,15 @@
 package kernel_test
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"runpython/internal/guesttest"
 	"runpython/internal/kernel"
@@ -220,5 +224,108 @@ func TestClockAfterARestore(t *testing.T) {
 	}
 	if got := evaluate(t, again, "time.monotonic() >= before[0], time.perf_counter() >= before[1], time.monotonic() - before[0] < 3600"); got != "(True, True, True)" {
 		t.Errorf("clocks that only go on: %s", got)
+	}
+}
+
+// numpy's global generator is treated as that of Python.
+func TestRandomnessOfNumpyAfterARestore(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	s.Config.Environment, s.Config.Limits.MemoryBytes = guesttest.Wheels(t), 1<<30
+	h := s.Open(t)
+	k := s.Kernel(t, h, 0)
+	dir := stored(t, s)
+	evaluate(t, k, "import numpy as np; first = np.random.random()")
+	for _, step := range []struct {
+		code string
+		same bool
+	}{{"None", false}, {"np.random.seed(3)", true}, {"np.random.seed()", false}, {"np.random.set_state(np.random.RandomState(4).get_state())", true}} {
+		evaluate(t, k, step.code)
+		save(t, k, dir)
+		const look = "np.random.random(2).tolist(), np.random.permutation(50).tolist()"
+		a, b, c := evaluate(t, resume(t, s, h, dir), look), evaluate(t, resume(t, s, h, dir), look), evaluate(t, k, look)
+		if (a == b) != step.same || (a == c) != step.same {
+			t.Errorf("after %s: %s, %s after two restores and %s where it was made; want the same: %v", step.code, a, b, c, step.same)
+		}
+	}
+}
+
+// Runs and checkpoints may come from anywhere: each checkpoint is of a moment between two runs.
+func TestCheckpointsBesideRuns(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	h := s.Open(t)
+	k := s.Kernel(t, h, 0)
+	dir := stored(t, s)
+	evaluate(t, k, "n = m = 0")
+	const saves = 4
+	failed := make(chan error, saves)
+	go func() {
+		defer close(failed)
+		for range saves {
+			failed <- k.Checkpoint(t.Context(), dir)
+		}
+	}()
+	runs := 0
+	for ended := false; !ended; {
+		runs++
+		if r := execute(t, k, "n += 1; import time; time.sleep(0.001); print(n); m += 1"); r.Status != kernel.OK || r.Late.Len() != 0 {
+			t.Fatalf("run %d: status %s, late %d bytes", runs, r.Status, r.Late.Len())
+		}
+		select {
+		case err, more := <-failed:
+			ended = !more
+			if err != nil {
+				t.Fatal(err)
+			}
+		default:
+		}
+	}
+	if got := evaluate(t, k, "n == m, n"); got != fmt.Sprintf("(True, %d)", runs) {
+		t.Errorf("n == m, n is %s after %d runs", got, runs)
+	}
+	if got := evaluate(t, resume(t, s, h, dir), "n == m and n >= 1"); got != "True" {
+		t.Errorf("n == m is %s after a restore", got)
+	}
+}
+
+// A disk that is full costs the checkpoint and nothing else: neither the variables nor the checkpoint before.
+func TestCheckpointOnAFullDisk(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	if err := unix.Mount("tmpfs", s.Config.Data, "tmpfs", 0, "size=48m"); err != nil {
+		t.Skipf("no file system can be made: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(s.Config.Data, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	h := s.Open(t)
+	k := s.Kernel(t, h, 0)
+	dir := stored(t, s)
+	evaluate(t, k, "x = 1")
+	save(t, k, dir)
+	evaluate(t, k, "x = 2")
+	fill := filepath.Join(s.Config.Data, "fill")
+	data := make([]byte, 48<<20)
+	if err := os.WriteFile(fill, data, 0o600); !errors.Is(err, unix.ENOSPC) {
+		t.Fatalf("fill the disk: %v", err)
+	}
+	if err := k.Checkpoint(t.Context(), dir); !errors.Is(err, unix.ENOSPC) {
+		t.Errorf("Checkpoint = %v; want that there is no space", err)
+	}
+	if k.Lost() {
+		t.Fatal("the guest is lost")
+	}
+	if got := evaluate(t, k, "x + 40"); got != "42" {
+		t.Errorf("x + 40 is %s", got)
+	}
+	if err := os.Remove(fill); err != nil {
+		t.Fatal(err)
+	}
+	if got := evaluate(t, resume(t, s, h, dir), "x"); got != "1" {
+		t.Errorf("x is %s in the checkpoint before", got)
+	}
+	save(t, k, dir)
+	if got := evaluate(t, resume(t, s, h, dir), "x"); got != "2" {
+		t.Errorf("x is %s in the checkpoint after", got)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"time"
 
 	"runpython/internal/sandbox/checkpoint"
@@ -69,6 +71,8 @@ func (s *Sandbox) writeImage(ctx context.Context, dir string, leaveRunning bool)
 	err := s.writeImageDirectly(ctx, dir, leaveRunning)
 	refused, isRefused := errors.AsType[refusal](err)
 	switch {
+	case isRefused && strings.Contains(string(refused), syscall.ENOSPC.Error()): // the protocol has words only
+		return fmt.Errorf("image of a guest: %w: %w", refused, syscall.ENOSPC)
 	case isRefused:
 		return fmt.Errorf("image of a guest: %w", refused)
 	case err == nil || ctx.Err() != nil:
@@ -122,3 +126,6 @@ func (s *Snapshot) Store(ctx context.Context, dir string, note []byte) error {
 
 // Close removes what has not been stored.
 func (s *Snapshot) Close() error { return os.RemoveAll(s.dir) } //nolint:wrapcheck // names the file
+
+// RemoveCheckpoint removes what Store has stored as dir, if it is there, and what a killed process has left of it.
+func RemoveCheckpoint(dir string) error { return checkpoint.Remove(dir) } //nolint:wrapcheck // says what it is

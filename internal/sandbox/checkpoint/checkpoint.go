@@ -11,12 +11,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/klauspost/compress/zstd"
 )
 
-// draftPrefix begins the names of folders that are being made or removed. What a killed process has left of
-// them is for whoever owns the folder above.
+// draftPrefix begins the names of folders that are being made or removed, before the name of what they become.
 const draftPrefix = ".draft-"
 
 // windowBytes is how far back zstd looks for what it has seen: less memory, and hardly more on the disk.
@@ -31,10 +31,13 @@ type Content struct {
 }
 
 // Write stores c as the folder dir, whose parent is there, and in place of what dir was. It needs a few megabytes
-// of memory, whatever the image holds. At any moment dir is what it was or all of c; after a return without an
+// of memory, whatever the image holds. One dir has one writer at a time; what one that was killed has left is removed. At any moment dir is what it was or all of c; after a return without an
 // error it is c, and the disk has it.
 func Write(ctx context.Context, dir string, c Content) error {
-	draft, err := os.MkdirTemp(filepath.Dir(dir), draftPrefix)
+	if err := removeDrafts(dir); err != nil {
+		return err
+	}
+	draft, err := os.MkdirTemp(filepath.Dir(dir), draftsOf(dir))
 	if err != nil {
 		return fmt.Errorf("folder of a checkpoint: %w", err)
 	}
@@ -45,6 +48,37 @@ func Write(ctx context.Context, dir string, c Content) error {
 		return errors.Join(fmt.Errorf("store a checkpoint: %w", err), os.RemoveAll(draft))
 	}
 	return nil
+}
+
+// Remove removes the checkpoint in dir, if there is one, and what killed writers have left of others.
+func Remove(dir string) error {
+	draft := filepath.Join(filepath.Dir(dir), draftsOf(dir)+"removed")
+	// Half of a folder must not look like a whole one. A draft of that name is one that could not be removed before.
+	err := removeDrafts(dir)
+	if err == nil {
+		err = os.Rename(dir, draft)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove a checkpoint: %w", err)
+	}
+	return os.RemoveAll(draft) //nolint:wrapcheck // names the file
+}
+
+// draftsOf begins the names of all drafts of dir.
+func draftsOf(dir string) string { return draftPrefix + filepath.Base(dir) + "-" }
+
+func removeDrafts(dir string) error {
+	parent, prefix := filepath.Dir(dir), draftsOf(dir)
+	entries, err := os.ReadDir(parent)
+	if err != nil {
+		return fmt.Errorf("folder of a checkpoint: %w", err)
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), prefix) {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(parent, e.Name())))
+		}
+	}
+	return err
 }
 
 // fill writes all that a checkpoint has into the folder dir.

@@ -206,6 +206,45 @@ func TestWriteThatFails(t *testing.T) {
 	}
 }
 
+// What a writer that was killed has left is removed by the next, and by Remove, but not what is another's.
+func TestLeftovers(t *testing.T) {
+	dir := store(t, image(t, nil, nil, nil), "")
+	parent := filepath.Dir(dir)
+	leave := func(names ...string) {
+		for _, name := range names {
+			if err := os.MkdirAll(filepath.Join(parent, name, "base"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	there := func() (names []string) {
+		entries, err := os.ReadDir(parent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		return names
+	}
+	leave(".draft-stored-1", ".draft-stored-1.old", ".draft-other-1", "other")
+	if err := checkpoint.Write(t.Context(), dir, checkpoint.Content{Image: image(t, nil, nil, nil), Uploads: t.TempDir()}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{".draft-other-1", "other", "stored"}, there()); diff != "" {
+		t.Errorf("after a write (-want +got):\n%s", diff)
+	}
+	leave(".draft-stored-2", ".draft-stored-removed")
+	for range 2 { // what is not there is removed
+		if err := checkpoint.Remove(dir); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{".draft-other-1", "other"}, there()); diff != "" {
+			t.Errorf("after a removal (-want +got):\n%s", diff)
+		}
+	}
+}
+
 // Whatever a disk does to the files, nothing comes out that is not what went in.
 func TestDamage(t *testing.T) {
 	a := noise(1, 40*page)
