@@ -288,7 +288,7 @@ func TestCheckpointsBesideRuns(t *testing.T) {
 }
 
 // A disk that is full costs the checkpoint and nothing else: neither the variables nor the checkpoint before.
-func TestCheckpointOnAFullDisk(t *testing.T) {
+func TestDiskFullAtACheckpoint(t *testing.T) {
 	s := guesttest.NewSetup(t)
 	if err := unix.Mount("tmpfs", s.Config.Data, "tmpfs", 0, "size=48m"); err != nil {
 		t.Skipf("no file system can be made: %v", err)
