@@ -10,6 +10,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -358,67 +359,65 @@ func TestGuestLetsGoOfConnections(t *testing.T) {
 	}
 }
 
-// TestGuestIsCheckpointedAndRestored makes the image of the pool anew, of a guest with a connection
-// that is open, and wants one that is restored from it to have a way out of its own.
+// TestGuestIsCheckpointedAndRestored makes a checkpoint of a guest with a connection that is open, and
+// wants the one that is restored from it to have a way out of its own.
 func TestGuestIsCheckpointedAndRestored(t *testing.T) {
 	guesttest.Long(t)
 	s := newSite(t)
 	p, reported := proxy(t, policyOf(s), egress.Config{Resolver: &names{answers: map[string][]string{"api.test": {"127.0.0.1"}}}})
 	setup := guesttest.NewSetup(t)
-	setup.Config.Egress, setup.Config.Pool = true, 1
+	setup.Config.Egress = true
 	h := setup.Open(t)
-	take := func(chat string) (*sandbox.Sandbox, *egress.Gate) {
-		awaitPool(t, h)
-		guest, err := h.Take(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		guest.Continue()
-		g, err := p.Open(guest.Egress, chat)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return guest, g
+	first, err := h.Take(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
-	first, gate := take("first")
-	spare, unused := take("spare") // so that the pool is filled from the new image alone
-	awaitPool(t, h)
-	images, err := filepath.Glob(filepath.Join(setup.Config.Data, "images", "*"))
-	if err != nil || len(images) != 1 {
-		t.Fatalf("images: %v, %v", images, err)
-	}
+	gate := gateOf(t, p, first, "first")
 	connect := "import socket, urllib.request\ns = socket.create_connection(('127.0.0.1', 3128)); s.sendall(b'CONNECT api.test:" + s.http + " HTTP/1.1\\r\\n\\r\\n'); s.recv(100)"
 	if got := raw(t, first, setup.Key, connect); !strings.Contains(got, "200 Connection established") {
 		t.Fatal(got)
 	}
-	if err := os.RemoveAll(images[0]); err != nil {
-		t.Fatal(err)
-	}
-	if err := first.Checkpoint(t.Context(), images[0]); err != nil {
+	snapshot, err := first.Snapshot(t.Context(), true)
+	if err != nil {
 		t.Fatalf("checkpoint with a connection that is open: %v", err)
+	}
+	dir := filepath.Join(setup.Config.Data, "stored")
+	if err := errors.Join(snapshot.Store(t.Context(), dir, nil), snapshot.Close()); err != nil {
+		t.Fatal(err)
 	}
 	if r := reported.next(t); r.Chat != "first" || r.Decision != egress.Allowed {
 		t.Errorf("%+v; want the connection to have ended", r)
 	}
-	old, unused2 := take("old") // the pool's last of the image before
-	restored, second := take("second")
+	restored, _, err := h.Restore(t.Context(), dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := gateOf(t, p, restored, "second")
 	get := "s.recv(10), urllib.request.urlopen('http://api.test:" + s.http + "/restored').read()"
-	if got := raw(t, restored, setup.Key, get); !strings.Contains(got, "(b'', b'GET api.test /restored 0')") {
-		t.Errorf("in a guest that was restored: %s", got)
-	}
-	if r := reported.next(t); r.Chat != "second" {
-		t.Errorf("%+v; want the connection to be counted for the second chat", r)
-	}
-	for _, guest := range []*sandbox.Sandbox{first, spare, old, restored} {
+	for chat, guest := range map[string]*sandbox.Sandbox{"first": first, "second": restored} {
+		if got := raw(t, guest, setup.Key, get); !strings.Contains(got, "(b'', b'GET api.test /restored 0')") {
+			t.Errorf("in the guest of the %s chat: %s", chat, got)
+		}
+		if r := reported.next(t); r.Chat != chat {
+			t.Errorf("%+v; want the connection to be counted for the %s chat", r, chat)
+		}
 		if err := guest.Close(); err != nil {
 			t.Error(err)
 		}
 	}
-	for _, g := range []*egress.Gate{gate, unused, unused2, second} {
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
+	if err := errors.Join(gate.Close(), second.Close()); err != nil {
+		t.Error(err)
 	}
+}
+
+// gateOf opens the way out of a guest.
+func gateOf(t *testing.T, p *egress.Proxy, guest *sandbox.Sandbox, chat string) *egress.Gate {
+	t.Helper()
+	g, err := p.Open(guest.Egress, chat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
 }
 
 // awaitPool waits until a guest is ready.

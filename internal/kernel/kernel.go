@@ -20,6 +20,8 @@ type Config struct {
 	QuestionTimeout time.Duration
 	Limits          sandbox.Limits
 	Log             *slog.Logger
+	// Label, if not "", is by what sandbox.Host.Rescue finds the guest again after this process was killed.
+	Label string
 }
 
 // A Kernel is the interpreter of one chat. Its methods may be called from several
@@ -70,7 +72,12 @@ func Program(dir, key string, limits sandbox.Limits) sandbox.Program {
 		Arguments: []string{"-I", "-S", "-B", sandbox.GuestPrograms + "/init.py", token, string(options)},
 		Ready: func(ctx context.Context, s *sandbox.Sandbox) error {
 			pid, err := warmUp(ctx, s.Channel, token)
-			s.Greeting = pid
+			s.Greeting = greeting{pid: pid}
+			return err
+		},
+		Resume: func(ctx context.Context, s *sandbox.Sandbox) error {
+			g, err := resume(ctx, s.Channel, token)
+			s.Greeting = g
 			return err
 		},
 		Preload: func(ctx context.Context, s *sandbox.Sandbox, modules []string) ([]string, error) {
@@ -86,6 +93,11 @@ func tokenOf(key string) string { return (key + "0123456789abcdef")[:tokenBytes]
 // New makes a kernel of a guest that runs the program of Program. The files that are in
 // its /work now count as known. On an error the guest is closed. key is that of Program.
 func New(ctx context.Context, guest *sandbox.Sandbox, config Config, key string) (*Kernel, error) {
+	return newKernel(guest, config, key, func(k *Kernel) error { return k.begin(ctx) })
+}
+
+// newKernel makes a kernel, with which begin begins.
+func newKernel(guest *sandbox.Sandbox, config Config, key string, begin func(k *Kernel) error) (*Kernel, error) {
 	k := &Kernel{
 		config: config, guest: guest, wire: newWire(guest.Channel, tokenOf(key)),
 		post: newPost(), done: make(chan struct{}),
@@ -101,7 +113,7 @@ func New(ctx context.Context, guest *sandbox.Sandbox, config Config, key string)
 	k.readers.Go(k.stdout.pump)
 	k.readers.Go(k.stderr.pump)
 	k.readers.Go(k.read)
-	if err := k.begin(ctx); err != nil {
+	if err := begin(k); err != nil {
 		return nil, errors.Join(err, k.Close())
 	}
 	return k, nil
@@ -112,10 +124,10 @@ func New(ctx context.Context, guest *sandbox.Sandbox, config Config, key string)
 func (k *Kernel) begin(ctx context.Context) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if pid, ok := k.guest.Greeting.(int); ok && pid > 1 {
+	if g, ok := k.guest.Greeting.(greeting); ok && g.pid > 1 {
 		if there, err := os.ReadDir(k.guest.Uploads); err == nil && len(there) == 0 {
-			k.pid = pid
-			return nil
+			k.pid = g.pid
+			return k.label()
 		}
 	}
 	k.wakeUp()

@@ -109,11 +109,23 @@ func (k *Kernel) greet(ctx context.Context) error {
 	if err := k.say(hello(), nil); err != nil {
 		return err
 	}
-	return k.converse(ctx, answerDeadline, func(m *message) bool {
+	err := k.converse(ctx, answerDeadline, func(m *message) bool {
 		if m.Op != "hello" || m.PID <= 1 {
 			return false
 		}
 		k.pid = m.PID
 		return true
 	})
+	if err != nil {
+		return err
+	}
+	return k.label()
+}
+
+// label tells the guest's host whose interpreter it is. Without a label it is not rescued.
+func (k *Kernel) label() error {
+	if k.config.Label == "" {
+		return nil
+	}
+	return k.guest.Label(k.config.Label, k.pid) //nolint:wrapcheck // says what it is
 }

@@ -17,6 +17,32 @@ type step struct {
 	answer string
 }
 
+// A greeting is what was learned of a guest before anybody got it.
+type greeting struct {
+	pid  int      // of the interpreter
+	turn int      // number of the last run, of a guest that was restored
+	died *message // the interpreter has ended before, and nobody has been told
+}
+
+// resume says hello to a guest that was restored from a chat's checkpoint: its interpreter answers or, if
+// that has ended, init.
+func resume(ctx context.Context, channel *os.File, token string) (g greeting, err error) {
+	again := hello()
+	again["restored"] = true
+	err = speak(ctx, channel, token, []step{{again, "hello"}}, func(m *message) {
+		if g = (greeting{pid: m.PID, turn: m.N}); m.Op == "died" {
+			g = greeting{died: m}
+		}
+	})
+	if err == nil && g.died == nil && (g.pid <= 1 || g.turn < 0) {
+		err = fmt.Errorf("%w: it has no number", errProtocol)
+	}
+	if err != nil {
+		return g, fmt.Errorf("greet the restored guest: %w", err)
+	}
+	return g, nil
+}
+
 // warmUp says hello to a new guest and lets it do once what it will do for a chat:
 // the first touch of each page costs in a guest, some 8 ms in all, and is better
 // paid while the guest waits in the pool than by the first call. It returns the
@@ -50,7 +76,8 @@ func preload(ctx context.Context, channel *os.File, token string, modules []stri
 	return problems, nil
 }
 
-// speak takes the steps with a guest that nobody else speaks with, and hears each answer. Reading is bounded by
+// speak takes the steps with a guest that nobody else speaks with, and hears each answer, of which one is that
+// the interpreter has ended. Reading is bounded by
 // the deadline of ctx, or answerDeadline, and by the end of ctx, whichever comes first.
 func speak(ctx context.Context, channel *os.File, token string, steps []step, hear func(*message)) error {
 	w := newWire(channel, token)
@@ -66,7 +93,7 @@ func speak(ctx context.Context, channel *os.File, token string, steps []step, he
 		err := w.send(s.say, nil)
 		var m *message
 		if err == nil {
-			m, err = w.await(s.answer)
+			m, err = w.await(s.answer, "died")
 		}
 		if err != nil {
 			stop()

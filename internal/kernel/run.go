@@ -116,6 +116,8 @@ func (k *Kernel) Run(ctx context.Context, req Request) (*Result, error) {
 	k.stderr.drain()
 	k.stdout.begin(liveTo(req.Output, true))
 	k.stderr.begin(liveTo(req.Output, false))
+	k.guest.Busy(true)
+	defer k.guest.Busy(false)
 	err := k.wire.send(req.message(r.n), nil)
 	if err == nil {
 		err = r.wait(ctx)

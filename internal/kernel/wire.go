@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -170,11 +171,11 @@ func (w *wire) forget() {
 	}
 }
 
-// await drops messages until one with the op comes.
-func (w *wire) await(op string) (*message, error) {
+// await drops messages until one with one of the ops comes.
+func (w *wire) await(ops ...string) (*message, error) {
 	for {
 		m, err := w.receive()
-		if err != nil || m.Op == op {
+		if err != nil || slices.Contains(ops, m.Op) {
 			return m, err
 		}
 	}

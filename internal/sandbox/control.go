@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 	"syscall"
 )
@@ -20,47 +21,96 @@ func (s *Sandbox) Signal(ctx context.Context, pid int, signal syscall.Signal) er
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	return errors.Join(err, s.host.runsc.command(ctx, s.dir, "kill", "--pid", strconv.Itoa(pid), s.ID, strconv.Itoa(int(signal))))
+	ctx, cancel := context.WithTimeout(ctx, commandDeadline)
+	defer cancel()
+	if commandErr := s.host.runsc.command(ctx, s.dir, "kill", "--pid", strconv.Itoa(pid), s.ID, strconv.Itoa(int(signal))); commandErr != nil {
+		return errors.Join(err, commandErr)
+	}
+	return nil
 }
 
-// signalDirectly speaks gVisor's control protocol (pkg/urpc): a JSON object there
-// and one back, over a Unix stream socket.
 func (s *Sandbox) signalDirectly(ctx context.Context, pid int, signal syscall.Signal) error {
 	ctx, cancel := context.WithTimeout(ctx, commandDeadline)
 	defer cancel()
-	var dialer net.Dialer
-	conn, err := dialer.DialContext(ctx, "unix", s.control)
+	err := call(ctx, s.control, "containerManager.Signal", map[string]any{"CID": s.ID, "Signo": int(signal), "PID": pid, "Mode": 0})
+	if err != nil {
+		return fmt.Errorf("signal %v to process %d of a guest: %w", signal, pid, err)
+	}
+	return nil
+}
+
+// A refusal is what gVisor has answered to a call that it has understood.
+type refusal string
+
+// Error returns gVisor's words.
+func (r refusal) Error() string { return string(r) }
+
+// call speaks gVisor's control protocol (pkg/urpc): a JSON object there, with files as the socket passes
+// them, and one back, over a Unix stream socket. An answer that is a refusal is that type.
+func call(ctx context.Context, socket, method string, arg map[string]any, files ...*os.File) error {
+	dialed, err := dial(ctx, socket)
 	if err != nil {
 		return fmt.Errorf("control socket of a guest: %w", err)
 	}
-	defer func() { _ = conn.Close() }() // the answer is what counts
-	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer func() { _ = dialed.Close() }() // the answer is what counts
+	stop := context.AfterFunc(ctx, func() { _ = dialed.Close() })
 	defer stop()
-	call := map[string]any{
-		"method": "containerManager.Signal",
-		"arg":    map[string]any{"CID": s.ID, "Signo": int(signal), "PID": pid, "Mode": 0},
-	}
-	if err := json.NewEncoder(conn).Encode(call); err != nil {
-		return fmt.Errorf("control socket of a guest: %w", err)
+	text, err := json.Marshal(map[string]any{"method": method, "arg": arg})
+	if err == nil {
+		err = sendWith(dialed, text, files)
 	}
 	var answer struct {
 		Success bool   `json:"success"`
 		Err     string `json:"err"`
 	}
-	if err := json.NewDecoder(conn).Decode(&answer); err != nil {
-		return fmt.Errorf("control socket of a guest: %w", err)
+	if err == nil {
+		err = json.NewDecoder(dialed).Decode(&answer)
 	}
-	if !answer.Success {
-		return fmt.Errorf("signal %v to process %d of a guest: %s", signal, pid, answer.Err)
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("control socket of a guest: %w", ctx.Err())
+	case err != nil:
+		return fmt.Errorf("control socket of a guest: %w", err)
+	case !answer.Success:
+		return refusal(answer.Err)
 	}
 	return nil
 }
 
-// Checkpoint writes an image of the guest to dir, an empty or absent folder. The
-// guest ends; the caller still closes it.
-func (s *Sandbox) Checkpoint(ctx context.Context, dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("folder of the image: %w", err)
+// socketPathBytes is how long the name of a socket may be (unix(7)), with the byte at its end.
+const socketPathBytes = 108
+
+// dial connects to a Unix socket, whose name may be longer than the system takes: gVisor makes such.
+func dial(ctx context.Context, socket string) (net.Conn, error) {
+	if len(socket) >= socketPathBytes {
+		folder, err := os.Open(filepath.Dir(socket))
+		if err != nil {
+			return nil, err //nolint:wrapcheck // by call
+		}
+		defer func() { _ = folder.Close() }() // only looked into
+		socket = fmt.Sprintf("/proc/self/fd/%d/%s", folder.Fd(), filepath.Base(socket))
 	}
-	return s.host.runsc.command(ctx, s.dir, "checkpoint", "--compression=none", "--image-path", dir, s.ID)
+	var dialer net.Dialer
+	return dialer.DialContext(ctx, "unix", socket) //nolint:wrapcheck // by call
+}
+
+// sendWith sends a text, and files with its first byte.
+func sendWith(conn net.Conn, text []byte, files []*os.File) error {
+	if len(files) == 0 {
+		_, err := conn.Write(text)
+		return err //nolint:wrapcheck // by call
+	}
+	socket, ok := conn.(*net.UnixConn)
+	if !ok {
+		return errors.New("no Unix socket") // of a network that is none
+	}
+	var numbers []int
+	for _, f := range files {
+		numbers = append(numbers, int(f.Fd()))
+	}
+	n, _, err := socket.WriteMsgUnix(text, syscall.UnixRights(numbers...), nil)
+	if err == nil && n < len(text) {
+		_, err = socket.Write(text[n:])
+	}
+	return err //nolint:wrapcheck // by call
 }

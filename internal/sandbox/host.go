@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -30,6 +31,8 @@ type Program struct {
 	// Preload imports modules in a guest that is ready and that nobody has used, and tells of each that
 	// could not be imported. Its deadline is that of ctx. It is needed for Host.Preload only.
 	Preload func(ctx context.Context, s *Sandbox, modules []string) (problems []string, err error)
+	// Resume is Ready's counterpart for a guest of Host.Restore, in which code of a chat has run.
+	Resume func(ctx context.Context, s *Sandbox) error
 }
 
 // Config is what a Host needs. All folders are absolute.
@@ -60,6 +63,8 @@ type Config struct {
 	KeeperFiles []*os.File
 	// Rescue is how long guests outlive a killed host.
 	Rescue time.Duration
+	// AwaitRescue leaves guests of killed hosts to Host.Rescue, which is called soon; otherwise Open removes them.
+	AwaitRescue bool
 }
 
 // Stats counts what a host has done since it was opened.
@@ -137,8 +142,10 @@ func Open(ctx context.Context, config Config) (*Host, error) {
 	if err := removeUnused(filepath.Dir(h.root.dir), filepath.Base(h.root.dir)); err != nil {
 		config.Log.Warn("remove unused roots of guests", "error", err)
 	}
-	if err := RemoveDead(config.Data); err != nil {
-		config.Log.Warn("remove what a killed process left", "error", err)
+	if !config.AwaitRescue {
+		if err := RemoveDead(config.Data); err != nil {
+			config.Log.Warn("remove what a killed process left", "error", err)
+		}
 	}
 	if h.instance, err = newInstance(config); err != nil {
 		return nil, errors.Join(err, h.root.close())
@@ -247,19 +254,18 @@ func (h *Host) takePooled() *Sandbox {
 
 // start starts or restores a guest of an image, with several attempts.
 func (h *Host) start(ctx context.Context, of *image) (*Sandbox, error) {
-	select {
-	case h.starts <- struct{}{}:
-		defer func() { <-h.starts }()
-	case <-ctx.Done():
-		return nil, fmt.Errorf("wait for other starts: %w", ctx.Err())
+	release, err := h.awaitStart(ctx)
+	if err != nil {
+		return nil, err
 	}
+	defer release()
 	var last, imageErr error
 	for attempt := range startAttempts {
 		image := ""
 		if imageErr == nil {
 			image = of.use()
 		}
-		s, err := h.startOnce(ctx, of.preload, image)
+		s, err := h.startOnce(ctx, beginning{of: of, from: image, base: of.dir, ready: h.config.Program.Ready})
 		switch {
 		case err == nil:
 			of.tried(image != "", imageErr)
@@ -286,15 +292,26 @@ func (h *Host) start(ctx context.Context, of *image) (*Sandbox, error) {
 // errUnmeasured says that a living guest has no memory file, so its limit would not hold.
 var errUnmeasured = errors.New("the memory of the guest cannot be measured")
 
-// startOnce makes one attempt, from the folder of the image if one is given.
-func (h *Host) startOnce(ctx context.Context, p Preload, image string) (*Sandbox, error) {
-	ctx, cancel := context.WithTimeout(ctx, startDeadline)
+// A beginning is what a guest begins with.
+type beginning struct {
+	of   *image // whose binding is the guest's too
+	from string // folder of the image that it is restored from, "" to start it
+	base string // folder of the image that its checkpoints are stored as a difference from; none has to be there
+	// prepare, if not nil, puts files into the guest's folders before its processes exist.
+	prepare func(s *Sandbox) error
+	ready   func(ctx context.Context, s *Sandbox) error // of the Program
+	within  time.Duration                               // 0 for startDeadline
+}
+
+// startOnce makes one attempt.
+func (h *Host) startOnce(ctx context.Context, b beginning) (*Sandbox, error) {
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(b.within, startDeadline))
 	defer cancel()
-	s, err := h.launch(ctx, p, image)
+	s, err := h.launch(ctx, b)
 	if err != nil {
 		return nil, err
 	}
-	if err = h.config.Program.Ready(ctx, s); err == nil {
+	if err = b.ready(ctx, s); err == nil {
 		err = s.measure()
 	}
 	if err != nil {
@@ -305,7 +322,7 @@ func (h *Host) startOnce(ctx context.Context, p Preload, image string) (*Sandbox
 		}
 		return nil, errors.Join(fmt.Errorf("guest %s is not ready: %w: %s", s.ID, err, said), s.Close())
 	}
-	if image == "" {
+	if b.from == "" {
 		h.started.Add(1)
 	} else {
 		h.restored.Add(1)
@@ -314,24 +331,39 @@ func (h *Host) startOnce(ctx context.Context, p Preload, image string) (*Sandbox
 }
 
 // launch creates the folder and the processes of a guest.
-func (h *Host) launch(ctx context.Context, preload Preload, image string) (*Sandbox, error) {
-	id := "g" + randomName()
-	dir := filepath.Join(h.instance.dir, id)
-	if err := h.writeBundle(dir, preload); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	p, err := newPipes()
+func (h *Host) launch(ctx context.Context, b beginning) (*Sandbox, error) {
+	s, p, err := h.newSandbox(b)
 	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+		return nil, err
 	}
 	command := []string{"run"}
-	if image != "" {
-		command = []string{"restore", "--image-path", image}
+	if b.from != "" {
+		command = []string{"restore", "--image-path", b.from}
 	}
-	err = h.runsc.launch(ctx, dir, id, p, command...)
+	if err = h.runsc.launch(ctx, s.dir, s.ID, p, command...); err == nil {
+		err = s.readState()
+	}
+	if err == nil {
+		err = h.groups.add(s.ID, s.pid)
+	}
+	if err != nil {
+		err = errors.Join(err, killProcesses(s.dir))
+		reapOrphans(h.processes())
+		return nil, errors.Join(err, p.close(), h.groups.remove(s.ID), removeGuest(s.dir))
+	}
+	err = errors.Join(p.closeGuest(), h.remember(s))
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// newSandbox makes all of a guest but its processes.
+func (h *Host) newSandbox(b beginning) (*Sandbox, *pipes, error) {
+	id := "g" + randomName()
+	dir := filepath.Join(h.instance.dir, id)
 	s := &Sandbox{
-		ID: id, Channel: p.channel, Stdout: p.stdout, Stderr: p.stderr, Uploads: filepath.Join(dir, "work"),
-		Preloaded: preload.Dir != "", host: h, dir: dir,
+		ID: id, Uploads: filepath.Join(dir, "work"), Preloaded: b.of.preload.Dir != "", host: h, dir: dir,
 	}
 	if h.config.Environment == "" {
 		s.Environment = filepath.Join(dir, environmentName)
@@ -339,22 +371,22 @@ func (h *Host) launch(ctx context.Context, preload Preload, image string) (*Sand
 	if h.config.Egress {
 		s.Egress = filepath.Join(dir, egressName)
 	}
+	err := h.writeBundle(dir, b.of.preload)
 	if err == nil {
-		err = s.readState()
+		err = s.writeOrigin(b)
 	}
+	if err == nil && b.prepare != nil {
+		err = b.prepare(s)
+	}
+	var p *pipes
 	if err == nil {
-		err = h.groups.add(id, s.pid)
+		p, err = newPipes()
 	}
 	if err != nil {
-		err = errors.Join(err, killProcesses(dir))
-		reapOrphans(h.processes())
-		return nil, errors.Join(err, p.close(), h.groups.remove(id), removeGuest(dir))
+		return nil, nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	err = errors.Join(p.closeGuest(), h.remember(s))
-	if err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	return s, nil
+	s.Channel, s.Stdout, s.Stderr = p.channel, p.stdout, p.stderr
+	return s, p, nil
 }
 
 func (h *Host) remember(s *Sandbox) error {

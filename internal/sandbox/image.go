@@ -2,25 +2,19 @@ package sandbox
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
-
-	"golang.org/x/sys/unix"
 )
 
 // image is a checkpoint of a ready guest that nobody has used, from which the others
-// are restored. It is bound to all that it depends on by its name: gVisor,
-// interpreter, program, limits, mounts, kernel, processor, and what is preloaded.
+// are restored. Its name binds it to all that it depends on, see bindingOf.
 type image struct {
 	host    *Host
 	preload Preload
+	key     string // its name
 	dir     string // its folder; complete when it exists
 
 	mu       sync.Mutex // guards failures
@@ -32,24 +26,8 @@ type image struct {
 const imageChances = 2
 
 func newImage(h *Host, p Preload) *image {
-	return &image{host: h, preload: p, dir: filepath.Join(h.config.Data, "images", imageKey(h, p))}
-}
-
-func imageKey(h *Host, p Preload) string {
-	digest := sha256.New()
-	var system unix.Utsname
-	_ = unix.Uname(&system) // only makes the name less exact
-	cpu, _ := os.ReadFile("/proc/cpuinfo")
-	fmt.Fprintf(digest, "%s %s %x\n", runtime.GOARCH, system.Release, processorFeatures(cpu))
-	if info, err := os.Stat(h.runsc.path); err == nil {
-		fmt.Fprintf(digest, "%s %d %d\n", h.runsc.path, info.Size(), info.ModTime().UnixNano())
-	}
-	specification, _ := json.Marshal(h.spec("/guest", p)) // of plain strings and numbers: cannot fail
-	fmt.Fprintf(digest, "%s %s\n%v %d\n", h.config.Program.Key, specification, h.runsc.flags("/guest"), h.runsc.processors)
-	for _, module := range p.Modules {
-		fmt.Fprintf(digest, "%s\n", module)
-	}
-	return hex.EncodeToString(digest.Sum(nil))[:24]
+	key := bindingOf(h, p)
+	return &image{host: h, preload: p, key: key, dir: filepath.Join(h.config.Data, "images", key)}
 }
 
 // use returns the folder of the image, "" when there is none (yet) or it is given up.
@@ -127,13 +105,13 @@ func (i *image) make(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("folder of images: %w", err)
 	}
-	s, err := i.host.startOnce(ctx, i.preload, "")
+	s, err := i.host.startOnce(ctx, beginning{of: i, ready: i.host.config.Program.Ready})
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(draft))
 	}
 	if err = i.load(ctx, s); err == nil {
 		limited, cancel := context.WithTimeout(ctx, startDeadline)
-		err = s.Checkpoint(limited, draft)
+		err = s.writeImage(limited, draft, false)
 		cancel()
 	}
 	if closeErr := s.Close(); closeErr != nil { // Close of the host removes what is left

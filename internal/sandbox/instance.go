@@ -85,8 +85,14 @@ func (i *instance) close() error {
 }
 
 // RemoveDead removes the guests and folders of hosts on the data folder that were killed,
-// never those of a living one. Open does it too.
+// never those of a living one. Open does it too, unless Config.AwaitRescue is set.
 func RemoveDead(data string) error {
+	return eachDead(data, func(string) error { return nil })
+}
+
+// eachDead takes the folders of hosts that were killed, one after the other, calls rescue with each, and removes it
+// with its guests, also after an error.
+func eachDead(data string, rescue func(dir string) error) error {
 	entries, err := os.ReadDir(filepath.Join(data, "run"))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -103,7 +109,7 @@ func RemoveDead(data string) error {
 		if lockErr != nil {
 			continue // its host lives, or another process removes it
 		}
-		err = errors.Join(err, killProcesses(dir), removeInstance(dir), lock.Close())
+		err = errors.Join(err, rescue(dir), killProcesses(dir), removeInstance(dir), lock.Close())
 	}
 	return err
 }

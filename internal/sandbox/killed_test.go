@@ -27,6 +27,13 @@ type hostOrder struct {
 
 	Rescue time.Duration // 0: no keeper
 	Code   string        // that its guest runs, without end; "" for none
+	Chats  []hostChat    // that have guests besides
+}
+
+// A hostChat is a chat of such a host.
+type hostChat struct {
+	Label, Code string
+	Endless     bool // the code prints something and does not end
 }
 
 // waitToBeKilled is that host. It says on stdout when it has a guest and a full pool, and only
@@ -53,7 +60,16 @@ func waitToBeKilled(text string) error {
 		return err
 	}
 	if order.Code != "" {
-		if err := begin(guest, config, order); err != nil {
+		if err := begin(guest, config, order.Key, hostChat{Code: order.Code, Endless: true}); err != nil {
+			return err
+		}
+	}
+	for _, c := range order.Chats {
+		guest, err := h.Take(context.Background())
+		if err == nil {
+			err = begin(guest, config, order.Key, c)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -65,9 +81,9 @@ func waitToBeKilled(text string) error {
 	return fmt.Errorf("nobody has killed it: %w", err)
 }
 
-// begin lets the guest run the order's code and returns when it has printed something.
-func begin(guest *sandbox.Sandbox, config sandbox.Config, order hostOrder) error {
-	k, err := kernel.New(context.Background(), guest, kernel.Config{RunTimeout: time.Hour, Limits: config.Limits, Log: config.Log}, order.Key)
+// begin lets the guest run the code of a chat and returns when it has ended or, if it is endless, printed something.
+func begin(guest *sandbox.Sandbox, config sandbox.Config, key string, c hostChat) error {
+	k, err := kernel.New(context.Background(), guest, kernel.Config{RunTimeout: time.Hour, Limits: config.Limits, Log: config.Log, Label: c.Label}, key)
 	if err != nil {
 		return err
 	}
@@ -75,11 +91,17 @@ func begin(guest *sandbox.Sandbox, config sandbox.Config, order hostOrder) error
 	go func() {
 		var once sync.Once
 		_, err := k.Run(context.Background(), kernel.Request{
-			Candidates: []kernel.Candidate{{Code: order.Code}},
+			Candidates: []kernel.Candidate{{Code: c.Code}},
 			Output:     func(_, _ []byte) { once.Do(func() { close(printed) }) },
 		})
-		ended <- fmt.Errorf("the code has ended: %w", err)
+		if err != nil || c.Endless {
+			err = fmt.Errorf("the code has ended: %w", err)
+		}
+		ended <- err
 	}()
+	if !c.Endless {
+		return <-ended
+	}
 	select {
 	case <-printed:
 		return nil
@@ -90,9 +112,9 @@ func begin(guest *sandbox.Sandbox, config sandbox.Config, order hostOrder) error
 
 // startHost starts such a process on the folder of s and returns when it has guests. Its keeper
 // waits for the time; there is none for 0.
-func startHost(t *testing.T, s *guesttest.Setup, rescue time.Duration, code string) *exec.Cmd {
+func startHost(t *testing.T, s *guesttest.Setup, rescue time.Duration, code string, chats ...hostChat) *exec.Cmd {
 	t.Helper()
-	order, err := json.Marshal(hostOrder{s.Config.Data, s.Config.Runsc, s.Config.Interpreter, s.Config.Program.Dir, s.Key, rescue, code})
+	order, err := json.Marshal(hostOrder{s.Config.Data, s.Config.Runsc, s.Config.Interpreter, s.Config.Program.Dir, s.Key, rescue, code, chats})
 	if err != nil {
 		t.Fatal(err)
 	}

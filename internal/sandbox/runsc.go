@@ -97,10 +97,8 @@ func (r *runsc) complaint(log *os.File, p *pipes) string {
 	return ": " + text
 }
 
-// command runs a command to the guest id of the folder dir.
+// command runs a command to a guest of the folder dir, for as long as ctx lasts.
 func (r *runsc) command(ctx context.Context, dir string, command ...string) error {
-	ctx, cancel := context.WithTimeout(ctx, commandDeadline)
-	defer cancel()
 	cmd := exec.CommandContext(ctx, r.path, append(r.flags(dir), command...)...)
 	cmd.Args[0] = "runsc"
 	cmd.Env = []string{}

@@ -47,6 +47,7 @@ type Sandbox struct {
 	gofer   int   // its file helper, likewise
 	stopped []int // what Stop has stopped, in the order of stopping
 	closed  bool
+	label   *os.File // what Label and Busy write; nil before
 }
 
 // Stop makes all of the guest's processes stand still until Continue: they use no
@@ -131,10 +132,10 @@ func (s *Sandbox) Close() error {
 	}
 	s.closed = true // from now on no other method uses the processes' numbers
 	s.kill()
-	pid, gofer := s.pid, s.gofer
-	s.pid, s.gofer, s.stopped = 0, 0, nil
+	pid, gofer, label := s.pid, s.gofer, s.label
+	s.pid, s.gofer, s.stopped, s.label = 0, 0, nil, nil
 	s.mu.Unlock()
-	err := errors.Join(awaitEnd(pid, endDeadline), awaitEnd(gofer, endDeadline), reapSession(pid, endDeadline), s.host.forget(s))
+	err := errors.Join(closeAll(label), awaitEnd(pid, endDeadline), awaitEnd(gofer, endDeadline), reapSession(pid, endDeadline), s.host.forget(s))
 	for _, f := range []*os.File{s.Channel, s.Stdout, s.Stderr} {
 		err = errors.Join(err, f.Close())
 	}

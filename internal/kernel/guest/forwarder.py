@@ -28,6 +28,9 @@ SPARE_FILES = 32
 PIECE = 65536
 #: How long (seconds) a client is listened to, unheard, after the end of the host's side.
 LINGER = 5.0
+#: How often (seconds) connections to the host are looked at whose end nobody tells: a checkpoint after which
+#: the guest goes on ends them without an event.
+LOOK = 1.0
 #: How long the port is left alone when a connection cannot be accepted, or there are too many.
 PAUSE = 0.2
 
@@ -53,6 +56,7 @@ class Forwarder:
         self._poll = select.epoll()
         self._poll.register(self._listener.fileno(), select.EPOLLIN)
         self._paused = 0.0  # until when nothing is accepted; 0 for not
+        self._look = 0.0  # when connections are looked at next
         self._handlers: dict[int, Callable[[int], None]] = {self._listener.fileno(): self._accept}
         self._open: set[Connection] = set()
 
@@ -69,12 +73,18 @@ class Forwarder:
         soonest = [c.deadline for c in self._open if c.deadline]
         if self._paused:
             soonest.append(self._paused)
+        if self._open:
+            soonest.append(self._look)
         return max(0.0, min(soonest) - monotonic()) if soonest else None
 
     def _expire(self) -> None:
         now = monotonic()
         for connection in [c for c in self._open if c.deadline and c.deadline <= now]:
             connection.close()
+        if self._look <= now:
+            self._look = now + LOOK
+            for connection in list(self._open):
+                connection.look()
         if self._paused and self._paused <= now:
             self._paused = 0.0
             self._poll.modify(self._listener.fileno(), select.EPOLLIN)
@@ -151,6 +161,20 @@ class Connection:
         self._client.close()
         self._close_host()
         self._forwarder.forget(self)
+
+    def look(self) -> None:
+        """Notice the end of the host's side if there was no event."""
+        if self._host is None:
+            return
+        try:
+            ended = not self._host.recv(1, _socket.MSG_PEEK)
+        except BlockingIOError:
+            return
+        except OSError:
+            ended = True
+        if ended:
+            self._close_host()
+            self._settle()
 
     def _close_host(self) -> None:
         if self._host is not None:

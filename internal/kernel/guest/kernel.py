@@ -33,7 +33,7 @@ from pictures import Pictures
 from preloads import preload
 from proxied import install_aiohttp
 from refusals import install_getpass
-from reseed import reseed
+from reseed import Seeds
 from source import Choice, Sources
 from stage import Stage
 from supplies import Supplies
@@ -48,7 +48,7 @@ _VERSION = sys.version.partition(" ")[0]
 
 #: How often (seconds), and how many times, a host that has gone is looked for: a guest may
 #: be checkpointed and restored meanwhile, with another host at the other end.
-_HOST_SECONDS, _HOST_TRIES = 0.5, 240
+_HOST_SECONDS, _HOST_TRIES = 0.05, 2400
 _HOST_ERRORS = frozenset((ECONNRESET, ENOTCONN, EPIPE))
 #: Exit statuses of this process: the host has not come back; the chat has closed the channel, or broken the kernel.
 _HOST_GONE, _CHANNEL_LOST, _BROKEN = 0, 71, 72
@@ -83,12 +83,14 @@ class Kernel:
         self._tries = 0  # how often the host was not there
         self._put_error = ""  # of the upload under way
         self._unanswered = 0  # the number of a run that has no `done` yet
+        self._last = 0  # the number of the last run
         self._can_install = False  # whether the host installs what the run under way imports
         self._channel = Channel(fd, token)
         self._interrupts = Interrupts(options)
         self._pictures = Pictures(options, self._interrupts, self._channel.send)
         self._display = Display(options, self._interrupts, self._pictures)
         self._workers = Workers(bool(options.get("alone")), self._pictures)
+        self._seeds = Seeds()
         self._finder = Finder(self._hooks())
         self._tracebacks = Tracebacks(self._limit, self._interrupts, self._finder)
         self._awaits = Awaits(self._interrupts, self._finder, self._pictures)
@@ -126,7 +128,9 @@ class Kernel:
             "matplotlib.pyplot": self._display.figures.install,
             "multiprocessing.context": self._workers.install,
             "pandas": self._display.tables.install,
+            "numpy.random": self._seeds.install_numpy,
             "plotly.io._renderers": self._display.webplots.install_plotly,
+            "random": self._seeds.install_random,
             "subprocess": self._workers.install_options,
         }
 
@@ -155,16 +159,18 @@ class Kernel:
             answer(header, body)
 
     def _hello(self, header: dict, body: bytes) -> None:
-        seed = header.get("seed")
-        if seed:
-            try:
-                self._interrupts.call(reseed, seed)
-            except Exception:  # modules of the chat's own with those names
-                pass
+        restored = bool(header.get("restored"))
+        try:
+            self._interrupts.call(self._seeds.renew, header.get("seed", ""), restored)
+        except Exception:  # modules of the chat's own with those names
+            pass
         seen = self._activity.seen
-        self._work.baseline()
+        if restored:
+            self._work.recognize()
+        else:
+            self._work.baseline()
         self._activity.seen = seen  # what the kernel does itself is nothing that the chat has written
-        self._channel.send({"op": "hello", "python": _VERSION, "pid": self._pid})
+        self._channel.send({"op": "hello", "python": _VERSION, "pid": self._pid, "n": self._last})
 
     def _preload(self, header: dict, body: bytes) -> None:
         self._pictures.begin(0)
@@ -186,7 +192,7 @@ class Kernel:
             self._channel.send({"op": "put", "id": header["id"], "error": self._put_error})
 
     def _run(self, header: dict, body: bytes) -> None:
-        n = self._unanswered = header["n"]
+        n = self._unanswered = self._last = header["n"]
         done = self._outcome(n, "ok")
         self._asking.begin(n, header.get("asks", 0))
         self._interrupts.begin()

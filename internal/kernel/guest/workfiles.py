@@ -102,6 +102,20 @@ class Work:
             pass
         self._seen, _ = self.scan()
 
+    def recognize(self) -> None:
+        """Take what has kept its size and time as known, after a restore.
+
+        Files that the host has put there are others now, with the same content: their numbers and
+        the time at which they were linked have changed.
+        """
+        if not self._seen:
+            return
+        now, _ = self.scan()
+        for path, entry in now.items():
+            known = self._seen.get(path)
+            if known is not None and known[:2] == entry[:2] and known[2].split("-")[0] == entry[2].split("-")[0]:
+                self._seen[path] = entry
+
     def changes(self) -> dict | None:
         """Return what differs from the last look, or None."""
         now, over = self.scan()

@@ -1,0 +1,125 @@
+package sandbox_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"runpython/internal/guesttest"
+	"runpython/internal/kernel"
+	"runpython/internal/sandbox"
+)
+
+// restored returns a kernel that goes on from a checkpoint; it ends with the test.
+func restored(t *testing.T, s *guesttest.Setup, h *sandbox.Host, dir string) *kernel.Kernel {
+	t.Helper()
+	guest, note, err := h.Restore(t.Context(), dir, nil)
+	if err != nil {
+		t.Fatalf("restore: %v", err)
+	}
+	k, err := kernel.Resume(guest, note, kernel.Config{RunTimeout: time.Minute, Limits: s.Config.Limits, Log: s.Config.Log}, s.Key)
+	if err != nil {
+		t.Fatalf("resume: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := k.Close(); err != nil {
+			t.Errorf("close the kernel: %v", err)
+		}
+	})
+	return k
+}
+
+// Issue 7, item 4: variables and files of the guests of a killed process are there although nothing was checkpointed
+// before, also of one in which code runs, which is interrupted; nothing else is left.
+func TestRescue(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	host := startHost(t, s, time.Hour, "",
+		hostChat{Label: "idle", Code: "x = 41; open('f', 'w').write('here')"},
+		hostChat{Label: "computes", Code: "y = [1]\nprint('on', flush=True)\nwhile True: y[0] += 1", Endless: true},
+		hostChat{Label: "prints", Code: "z = 0\nwhile True:\n    z += 1\n    print(z, flush=True)", Endless: true},
+		hostChat{Label: "crashed", Code: "open('kept', 'w').close()\nimport os; os._exit(1)"},
+		hostChat{Label: "unwanted", Code: "u = 1"},
+	)
+	kill9(t, host)
+	before := guestProcesses(t, s.Config.Data)
+	s.Config.AwaitRescue = true
+	h := s.Open(t)
+	var mu sync.Mutex
+	var labels []string
+	err := h.Rescue(t.Context(), func(ctx context.Context, g *sandbox.Stranded) error {
+		mu.Lock()
+		labels = append(labels, g.Label)
+		mu.Unlock()
+		if g.Label == "unwanted" {
+			return nil
+		}
+		return g.Checkpoint(ctx, filepath.Join(s.Config.Data, g.Label))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(labels)
+	if want := []string{"computes", "crashed", "idle", "prints", "unwanted"}; !slices.Equal(labels, want) {
+		t.Errorf("labels %v, want %v", labels, want)
+	}
+	if left := guestProcesses(t, s.Config.Data); len(left) != 0 || len(before) == 0 {
+		t.Errorf("of processes %v these are left: %v", before, left)
+	}
+	if left, err := os.ReadDir(filepath.Join(s.Config.Data, "run")); err != nil || len(left) != 1 {
+		t.Errorf("folders %v, %v; want that of the living host", left, err)
+	}
+	for label, want := range map[string][2]string{
+		"idle":     {"x + 1, open('f').read()", "(42, 'here')"},
+		"computes": {"y[0] > 1", "True"},
+		"prints":   {"z > 1", "True"},
+		"crashed":  {"import os; os.listdir()", "['kept']"},
+	} {
+		k := restored(t, s, h, filepath.Join(s.Config.Data, label))
+		if got := value(t, k, want[0]); got != want[1] {
+			t.Errorf("%s: %s is %s, want %s", label, want[0], got, want[1])
+		}
+		if got := value(t, k, "print('seen'); 6 * 7"); got != "42" {
+			t.Errorf("%s: the second run gives %s", label, got)
+		}
+	}
+}
+
+// What nobody rescues is removed by the keeper, labelled or not, and a rescue that comes later finds nothing.
+func TestRescueThatComesTooLate(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	data := s.Config.Data
+	host := startHost(t, s, time.Second, "", hostChat{Label: "late", Code: "x = 1"})
+	kill9(t, host)
+	await(t, "the keeper to remove the guests", func() bool { return len(guestProcesses(t, data)) == 0 && isEmpty(t, data+"/run") })
+	s.Config.AwaitRescue = true
+	err := s.Open(t).Rescue(t.Context(), func(_ context.Context, g *sandbox.Stranded) error {
+		t.Errorf("%q is found", g.Label)
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// Guests of a living host are nobody's to rescue.
+func TestRescueLeavesTheLivingAlone(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	host := startHost(t, s, 0, "", hostChat{Label: "lives", Code: "x = 1"})
+	before := len(guestProcesses(t, s.Config.Data))
+	s.Config.AwaitRescue = true
+	err := s.Open(t).Rescue(t.Context(), func(_ context.Context, g *sandbox.Stranded) error {
+		t.Errorf("%q is found", g.Label)
+		return nil
+	})
+	if after := len(guestProcesses(t, s.Config.Data)); err != nil || after != before {
+		t.Errorf("%d processes before, %d after, %v", before, after, err)
+	}
+	kill9(t, host)
+	if err := sandbox.RemoveDead(s.Config.Data); err != nil {
+		t.Fatal(err)
+	}
+}

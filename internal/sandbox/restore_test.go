@@ -1,0 +1,172 @@
+package sandbox_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"runpython/internal/guesttest"
+	"runpython/internal/kernel"
+	"runpython/internal/sandbox"
+)
+
+// checkpointOf stores a guest in which x is 41, and returns the folder.
+func checkpointOf(t *testing.T, s *guesttest.Setup, h *sandbox.Host) string {
+	t.Helper()
+	k := s.Kernel(t, h, 0)
+	value(t, k, "x = 41\n1")
+	dir := filepath.Join(s.Config.Data, "stored")
+	if err := k.Checkpoint(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// A checkpoint outlives its host, and the image from which it differs.
+func TestRestoreByAnotherHost(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	s.Config.Pool = 1
+	h := s.Open(t)
+	await(t, "a guest in the pool", func() bool { return h.Stats().Pooled == 1 })
+	dir := checkpointOf(t, s, h)
+	if there, err := os.ReadDir(filepath.Join(dir, "base")); err != nil || len(there) != 3 {
+		t.Errorf("base %v, %v; want the files of the image", there, err)
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(s.Config.Data, "images")); err != nil {
+		t.Fatal(err)
+	}
+	s.Config.Pool = 0
+	k := restored(t, s, s.Open(t), dir)
+	if got := value(t, k, "x + 1"); got != "42" {
+		t.Errorf("x + 1 is %s", got)
+	}
+	left, err := filepath.Glob(filepath.Join(s.Config.Data, "run", "*", "[is]*-*"))
+	if err != nil || len(left) != 0 {
+		t.Errorf("left of snapshots and images: %v, %v", left, err)
+	}
+}
+
+// What depends on something else, or is damaged, is told before a guest is made of it.
+func TestUnusableCheckpoints(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	h := s.Open(t)
+	dir := checkpointOf(t, s, h)
+	unusable := func(t *testing.T, h *sandbox.Host, dir, reason string) {
+		t.Helper()
+		before := h.Stats()
+		guest, _, err := h.Restore(t.Context(), dir, nil)
+		if err == nil {
+			t.Error(errors.Join(errors.New("it was restored"), guest.Close()))
+			return
+		}
+		e, ok := errors.AsType[*sandbox.UnusableError](err)
+		if !ok || !strings.Contains(e.Reason, reason) || strings.Contains(e.Reason, "/") {
+			t.Errorf("Restore = %v; want an UnusableError with %q", err, reason)
+		}
+		if after := h.Stats(); after != before {
+			t.Errorf("stats %+v, then %+v; want that nothing was tried", before, after)
+		}
+	}
+	t.Run("none", func(t *testing.T) { unusable(t, h, filepath.Join(t.TempDir(), "none"), "not there") })
+	t.Run("other limits", func(t *testing.T) {
+		other := *s
+		other.Config.Limits.OpenFiles--
+		unusable(t, other.Open(t), dir, "other settings")
+	})
+	t.Run("another program", func(t *testing.T) {
+		other := *s
+		other.Config.Program.Key = "another" + s.Config.Program.Key
+		unusable(t, other.Open(t), dir, "other settings")
+	})
+	t.Run("torn", func(t *testing.T) {
+		name := filepath.Join(dir, "difference")
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, bad := range map[string][]byte{"cut": data[:len(data)/2], "changed": append([]byte("0123"), data[4:]...)} {
+			if err := os.WriteFile(name, bad, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			t.Run(what, func(t *testing.T) { unusable(t, h, dir, "damaged") })
+		}
+	})
+}
+
+// A restored interpreter that does not answer is given up, after a second attempt, and is no guest of anybody's.
+func TestRestoreWithoutAnAnswer(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	s.Config.Log = slog.New(slog.DiscardHandler)
+	resume, answers := s.Config.Program.Resume, 0
+	s.Config.Program.Resume = func(ctx context.Context, g *sandbox.Sandbox) error {
+		if answers--; answers >= 0 {
+			return resume(ctx, g)
+		}
+		return errors.New("no answer")
+	}
+	h := s.Open(t)
+	dir := checkpointOf(t, s, h)
+	_, _, err := h.Restore(t.Context(), dir, nil)
+	if _, unusable := errors.AsType[*sandbox.UnusableError](err); !errors.Is(err, sandbox.ErrNotRestored) || unusable {
+		t.Errorf("Restore = %v; want ErrNotRestored", err)
+	}
+	if stats := h.Stats(); stats.Failed != 2 || stats.Live != 0 {
+		t.Errorf("stats %+v; want two failures and nothing that lives", stats)
+	}
+	answers = 1
+	if got := value(t, restored(t, s, h, dir), "x + 1"); got != "42" {
+		t.Errorf("x + 1 is %s afterwards", got)
+	}
+}
+
+// Files that the caller says a guest had are there before it exists.
+func TestRestorePreparesTheEnvironment(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	h := s.Open(t)
+	guest, err := h.Take(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill := func(g *sandbox.Sandbox) error {
+		return os.WriteFile(filepath.Join(g.Environment, "added.py"), []byte("N = 7\n"), 0o644)
+	}
+	if err := fill(guest); err != nil {
+		t.Fatal(err)
+	}
+	k, err := kernel.New(t.Context(), guest, kernel.Config{Limits: s.Config.Limits, RunTimeout: time.Minute, Log: s.Config.Log}, s.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := value(t, k, "import added; source = open(added.__file__); added.N"); got != "7" {
+		t.Fatalf("N is %s", got)
+	}
+	dir := filepath.Join(s.Config.Data, "stored")
+	if err := errors.Join(k.Checkpoint(t.Context(), dir), k.Close()); err != nil {
+		t.Fatal(err)
+	}
+	again, note, err := h.Restore(t.Context(), dir, fill)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err = kernel.Resume(again, note, kernel.Config{Limits: s.Config.Limits, RunTimeout: time.Minute, Log: s.Config.Log}, s.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := value(t, k, "import importlib; source.read(), importlib.reload(added).N"); got != `('N = 7\n', 7)` {
+		t.Errorf("after the restore: %s", got)
+	}
+	if err := k.Close(); err != nil {
+		t.Error(err)
+	}
+}
