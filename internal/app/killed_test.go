@@ -1,4 +1,4 @@
-package main_test
+package app_test
 
 import (
 	"bufio"
@@ -24,8 +24,8 @@ import (
 const (
 	// kills is how often the server is killed, killsOfAll when all tests are to be played.
 	kills, killsOfAll = 10, 200
-	// loaded is how many chats are at work when it is.
-	loaded = 3
+	// chatsAtWork is how many chats are at work when it is.
+	chatsAtWork = 3
 )
 
 // workload is a chat of one client, with what the server has told it.
@@ -54,8 +54,8 @@ func (w *workload) step(ctx context.Context, s *mcp.ClientSession) (told bool, t
 	return true, text, nil
 }
 
-// server is the program, which is killed.
-type server struct {
+// killable is the program, which is killed.
+type killable struct {
 	cmd  *exec.Cmd
 	said io.Reader
 	url  string
@@ -63,7 +63,7 @@ type server struct {
 
 var mcpURL = regexp.MustCompile(`http://127\.0\.0\.1:\d+/mcp`)
 
-func startServer(t *testing.T, data string) *server {
+func startServer(t *testing.T, data string) *killable {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), guesttest.Binary(t), "serve", "--data", data, "--listen", "127.0.0.1:0", "--pool", "1", "--packages", "off")
 	said, err := cmd.StderrPipe()
@@ -75,7 +75,7 @@ func startServer(t *testing.T, data string) *server {
 	}
 	for lines := bufio.NewScanner(said); lines.Scan(); {
 		if url := mcpURL.FindString(lines.Text()); url != "" {
-			return &server{cmd: cmd, said: said, url: url}
+			return &killable{cmd: cmd, said: said, url: url}
 		}
 		t.Log(lines.Text())
 	}
@@ -84,7 +84,7 @@ func startServer(t *testing.T, data string) *server {
 }
 
 // kill ends the server as the system does when it needs its memory.
-func (s *server) kill(t *testing.T) {
+func (s *killable) kill(t *testing.T) {
 	t.Helper()
 	if err := s.cmd.Process.Kill(); err != nil {
 		t.Error(err)
@@ -93,7 +93,7 @@ func (s *server) kill(t *testing.T) {
 	_ = s.cmd.Wait() // it was killed
 }
 
-func (s *server) connect(t *testing.T) *mcp.ClientSession {
+func (s *killable) connect(t *testing.T) *mcp.ClientSession {
 	t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: s.url, MaxRetries: -1}, nil)
@@ -111,7 +111,7 @@ func TestKilledServerLosesNothing(t *testing.T) {
 	if guesttest.Every() {
 		rounds = killsOfAll
 	}
-	all := make([]*workload, loaded)
+	all := make([]*workload, chatsAtWork)
 	for i := range all {
 		all[i] = &workload{}
 	}
@@ -123,10 +123,10 @@ func TestKilledServerLosesNothing(t *testing.T) {
 }
 
 // workUntilKilled has all chats go on, and kills the server when some turns were told of.
-func (s *server) workUntilKilled(t *testing.T, all []*workload) {
+func (s *killable) workUntilKilled(t *testing.T, all []*workload) {
 	t.Helper()
 	var left atomic.Int64
-	left.Store(int64(loaded + rand.IntN(3*loaded)))
+	left.Store(int64(chatsAtWork + rand.IntN(3*chatsAtWork)))
 	enough := make(chan struct{})
 	var wait sync.WaitGroup
 	for _, w := range all {
