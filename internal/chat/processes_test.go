@@ -268,3 +268,35 @@ func TestTurnThatCannotBeKept(t *testing.T) {
 		t.Errorf("%d turns are kept, %v; want the two that were not refused", len(turns), err)
 	}
 }
+
+// What a process only asked for, or looked at to see whether it is old, takes none of its memory.
+func TestChatsOfOthersTakeNoMemory(t *testing.T) {
+	m := machine{t.TempDir()}
+	a, wa := m.process(t, nil)
+	b, _ := m.process(t, func(o *chat.Options) { o.Limits.Chats = 1 })
+	id := ask(t, a, "", "set x").ChatID
+	running := begin(t.Context(), a, id, "wait")
+	ctx, stop := context.WithCancel(t.Context())
+	given := beside(ctx, b, chat.Request{ChatID: id, Message: do("set y"), Progress: func(p chat.Progress) {
+		if p.Step == "waiting" {
+			stop()
+		}
+	}})
+	if got := <-given; got.err == nil {
+		t.Errorf("a turn that was stopped while it waited for another process: %v", got)
+	}
+	if prose := send(t, b, id, plain); !prose.IsError || prose.State != "" {
+		t.Errorf("prose for the chat of another process: %+v; want no state", prose)
+	}
+	own := ask(t, b, "", "set z").ChatID // a chat too many: the old one is looked at
+	if n := b.Conversations(); n != 1 {
+		t.Errorf("%d chats are in memory; want the own one", n)
+	}
+	wa.release <- struct{}{}
+	if got := <-running; got.err != nil || got.reply.IsError {
+		t.Errorf("the turn of the first process: %v", got)
+	}
+	if got := ask(t, b, own, "get z"); got.IsError {
+		t.Errorf("the own chat: %+v", got)
+	}
+}
