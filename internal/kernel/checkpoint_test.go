@@ -287,7 +287,7 @@ func TestCheckpointsBesideRuns(t *testing.T) {
 	}
 }
 
-// A disk that is full costs the checkpoint and nothing else: neither the variables nor the checkpoint before.
+// CHT-13: a disk that is full costs the checkpoint and nothing else: neither the variables nor the checkpoint before.
 func TestDiskFullAtACheckpoint(t *testing.T) {
 	s := guesttest.NewSetup(t)
 	if err := unix.Mount("tmpfs", s.Config.Data, "tmpfs", 0, "size=48m"); err != nil {

@@ -4,7 +4,8 @@
 // programs of the folder guest in it; guest/PROTOCOL.md says how. Variables live from
 // run to run. Code that hits a limit is interrupted first, so that they survive; if that does
 // not help, the interpreter is ended and another takes its place in the same
-// guest, with the files kept; if that does not help either, the guest is ended.
+// guest, with the files kept; if that does not help either, the guest is ended. Between
+// runs Checkpoint stores it, and Resume goes on from there.
 //
 // # Trust
 //

@@ -3,7 +3,8 @@
 // A [Host] starts a [Sandbox]: one guest with its own files, processes and
 // memory, and no network. Close ends it. When Close returns, no process, mount or file of
 // the guest is left. A host keeps some guests ahead in a pool, which it fills
-// from one checkpoint image.
+// from one checkpoint image. A [Snapshot] of a guest in use is stored as a difference from that image, and
+// Restore makes a guest of it again, on this host or a later one.
 //
 // # Trust
 //
@@ -17,6 +18,8 @@
 //
 // Starts and restores have a deadline, are tried again and counted. An error of a
 // method means that the fate of the guest is unknown, and the only safe next
-// step is Close. If this process dies, a keeper process stops its guests at
-// once and removes them after a while; if that dies too, the next host on the same data folder does.
+// step is Close; a Snapshot that fails and leaves running is an exception. A stored checkpoint that
+// cannot be used is an [UnusableError]. If this process dies, a keeper process stops its guests at
+// once and removes them after a while, unless the next host on the same data folder has rescued them by
+// then; if the keeper dies too, that host removes them.
 package sandbox

@@ -170,3 +170,35 @@ func TestRestorePreparesTheEnvironment(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// RUN-03: a checkpoint of a sick guest ends with its context and leaves nothing; a guest that recovers is as it was.
+func TestCheckpointOfASickGuest(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	h := s.Open(t)
+	k := s.Kernel(t, h, 0)
+	value(t, k, "x = 41\n1")
+	stopSandboxes(t, s.Config.Data, "STOP")
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	dir := filepath.Join(s.Config.Data, "stored")
+	if err := k.Checkpoint(ctx, dir); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Checkpoint = %v; want the end of its context", err)
+	}
+	if got := value(t, s.Kernel(t, h, 0), "6 * 7"); got != "42" {
+		t.Errorf("a new guest beside the sick one: %s", got)
+	}
+	stopSandboxes(t, s.Config.Data, "CONT")
+	if got := value(t, k, "x + 1"); got != "42" {
+		t.Errorf("x + 1 is %s in the guest that has recovered", got)
+	}
+	if err := k.Checkpoint(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	if got := value(t, restored(t, s, h, dir), "x + 1"); got != "42" {
+		t.Errorf("x + 1 is %s after a restore", got)
+	}
+	left, err := filepath.Glob(filepath.Join(s.Config.Data, "run", "*", "[is]*-*"))
+	if err != nil || len(left) != 0 {
+		t.Errorf("left of snapshots and images: %v, %v", left, err)
+	}
+}
