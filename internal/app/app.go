@@ -176,6 +176,7 @@ func (a *App) openHost(ctx context.Context, python *interpreter.Interpreter, bui
 		Program: kernel.Program(python.Programs, python.Key, limits),
 		Limits:  limits, Pool: a.config.Pool, AwaitPreload: len(a.config.Preload) > 0, HostTools: a.config.HostTools, Egress: a.egress != nil, Log: a.log,
 		Keeper: []string{build.Program}, KeeperFiles: []*os.File{held}, Rescue: rescueTime, Environment: build.Environment,
+		AwaitRescue: true,
 	})
 	if err != nil {
 		return fmt.Errorf("open the sandbox: %w", err)
@@ -193,20 +194,23 @@ func (a *App) openChats(ctx context.Context, key string, asks agent.Options) err
 		return err
 	}
 	limits := limitsOf(a.config)
-	kernels := kernel.Config{RunTimeout: a.config.RunTimeout, Limits: limits, Log: a.log}
+	sleep, err := a.openCheckpoints(key)
+	if err != nil {
+		return err
+	}
 	options := chat.Options{
-		Start: func(ctx context.Context, id string, plain bool, fill func(dir string) error) (chat.Interpreter, error) {
-			s, err := a.takeGuest(ctx, plain, fill)
+		Start: func(ctx context.Context, start chat.Start, fill func(dir string) error) (chat.Interpreter, error) {
+			s, err := a.takeGuest(ctx, start.Plain, fill)
 			if err != nil {
 				return nil, err
 			}
-			return a.startKernel(ctx, s, id, kernels, key)
+			return a.kernelOf(s, start, func(c kernel.Config) (*kernel.Kernel, error) { return kernel.New(ctx, s, c, key) }) //nolint:contextcheck // a way out lives longer than the call
 		},
-		Store: records, Content: files, Log: a.log,
+		Checkpoints: sleep, Store: records, Content: files, Log: a.log,
 		Limits: chat.Limits{
 			RunTimeout: a.config.RunTimeout, MemoryBytes: limits.MemoryBytes, WorkBytes: limits.WorkBytes, WorkFiles: workFiles,
 			Processes: limits.Processes, OpenFiles: limits.OpenFiles,
-			Egress: a.config.Egress.String(), Kernels: livingKernels(kernelBytes(a.config)), Chats: a.config.MaxChats, Keep: a.config.Keep,
+			Egress: a.config.Egress.String(), Kernels: livingKernels(kernelBytes(a.config)), Chats: a.config.MaxChats, Idle: a.config.Idle, Keep: a.config.Keep,
 			Storage: a.config.MaxStorage,
 		},
 	}
@@ -224,6 +228,7 @@ func (a *App) openChats(ctx context.Context, key string, asks agent.Options) err
 	if a.packages != nil { // no turn waits for one that goes on
 		a.onClose("installs", a.packages.close)
 	}
+	a.rescue(ctx)
 	return nil
 }
 
@@ -246,13 +251,13 @@ func (a *App) takeGuest(ctx context.Context, plain bool, fill func(dir string) e
 	return s, nil
 }
 
-// startKernel makes a kernel of a guest for the chat of that id. On an error the guest is closed.
-func (a *App) startKernel(ctx context.Context, s *sandbox.Sandbox, id string, c kernel.Config, key string) (chat.Interpreter, error) {
-	gate, err := a.gateOf(s, id) //nolint:contextcheck // it lives longer than the call
+// kernelOf has begin make a kernel of a guest. On an error the guest is closed.
+func (a *App) kernelOf(s *sandbox.Sandbox, start chat.Start, begin func(c kernel.Config) (*kernel.Kernel, error)) (chat.Interpreter, error) {
+	gate, err := a.gateOf(s, start.ChatID)
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	k, err := kernel.New(ctx, s, c, key)
+	k, err := begin(kernel.Config{RunTimeout: a.config.RunTimeout, Limits: limitsOf(a.config), Log: a.log, Label: start.Label})
 	switch {
 	case err != nil && gate != nil:
 		return nil, errors.Join(fmt.Errorf("begin an interpreter: %w", err), gate.Close())

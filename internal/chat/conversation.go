@@ -30,6 +30,7 @@ type conversation struct {
 	// Guarded by the token of turn:
 	kernel    Interpreter      // nil when there is none
 	fresh     bool             // it has run nothing
+	resumed   bool             // it was made of a checkpoint, and no run has told so yet
 	loss      string           // why the variables of the last turn are lost, "" if they are not
 	lock      pypi.Lock        // what is installed
 	packages  string           // the same as the store has it
@@ -43,7 +44,17 @@ type conversation struct {
 	forgotten bool        // history is to be read again
 	gone      bool        // it was deleted or given away: nothing may run in it any more
 
-	used atomic.Int64 // begin of the last turn, Unix nanoseconds
+	checkpoint  *store.Checkpoint // that may be used once no interpreter lives, nil without one
+	interrupted bool              // the kernel was taken over from a killed server while code ran, and no run has told so yet
+
+	// touched counts what was done in interpreters of the chat, and stored says how much of it the checkpoint has. Who
+	// changes them has the chat.
+	touched, stored atomic.Int64
+
+	used    atomic.Int64 // begin of the last turn, Unix nanoseconds
+	rested  atomic.Int64 // its end
+	tended  atomic.Bool  // something is done for it beside its turns
+	refused atomic.Int64 // when no checkpoint could be made in the background
 
 	historyBytes int // of history, guarded by the mu of the Service
 
@@ -114,13 +125,21 @@ func (c *conversation) tryEnter() bool {
 
 func (c *conversation) leave() { c.turn <- struct{}{} }
 
+// leaveTurn is leave at the end of a turn or an upload.
+func (c *conversation) leaveTurn() {
+	c.rested.Store(time.Now().UnixNano())
+	c.leave()
+}
+
 // state tells what became of the variables since the last turn; the caller has the chat.
 func (c *conversation) state() (state State, reason string) {
 	switch {
 	case c.runs == 0 && c.turns == 0:
 		return New, ""
-	case c.runs == 0, c.kernel != nil && c.loss == "": // without a run there was nothing to lose
+	case c.runs == 0, c.kernel != nil && c.loss == "" && !c.resumed: // without a run there was nothing to lose
 		return Kept, ""
+	case c.loss == "":
+		return Restored, ""
 	}
 	return Reset, c.loss
 }

@@ -144,6 +144,7 @@ func (x *execution) execute(ctx context.Context) (*kernel.Result, error) {
 			}
 		}
 		x.report(Progress{Step: "running"})
+		x.chat.touched.Add(1)
 		result, err := x.chat.kernel.Run(ctx, kernel.Request{
 			Candidates: candidates(x.message), Timeout: x.request.RunTimeout, Output: x.output(),
 			Ask: x.ask(), Questions: x.request.Questions,
@@ -157,13 +158,14 @@ func (x *execution) execute(ctx context.Context) (*kernel.Result, error) {
 		}
 		x.chat.fresh = false
 		if err == nil {
-			if result.Renewed && x.reply.State == Kept {
+			x.tellInterrupted()
+			if result.Renewed && x.reply.State != New && x.reply.State != Reset {
 				x.reply.State, x.reply.StateReason = Reset, "its interpreter ended between the calls"
 			}
 			x.chat.loss = x.lossOf(result)
 			return result, nil
 		}
-		x.service.logEnd(ctx, x.chat, x.service.end(x.chat, "its sandbox has ended unexpectedly"))
+		x.service.logEnd(ctx, x.chat, x.service.end(x.chat, lossEnded))
 		if attempt > 0 || ctx.Err() != nil {
 			return nil, x.stopped(ctx, fmt.Errorf("run: %w", err))
 		}
@@ -183,17 +185,51 @@ func (x *execution) stopped(ctx context.Context, err error) error {
 func (x *execution) ensureKernel(ctx context.Context) error {
 	c := x.chat
 	if c.kernel != nil && c.kernel.Lost() {
-		x.service.logEnd(ctx, c, x.service.end(c, "its sandbox has ended unexpectedly"))
+		x.service.logEnd(ctx, c, x.service.end(c, lossEnded))
 	}
 	x.reply.State, x.reply.StateReason = c.state()
 	if c.kernel != nil {
 		return nil
+	}
+	if done, err := x.resume(ctx); done || err != nil {
+		return err
 	}
 	x.report(Progress{Step: "starting"})
 	if err := x.service.start(ctx, c, func(dir string) error { return x.fill(ctx, dir) }); err != nil {
 		return x.stopped(ctx, fmt.Errorf("start an interpreter: %w", err))
 	}
 	return x.putBack(ctx)
+}
+
+// resume gives the chat the interpreter of its checkpoint, if it has a usable one.
+func (x *execution) resume(ctx context.Context) (done bool, err error) {
+	c := x.chat
+	if !c.restorable() {
+		return false, nil
+	}
+	x.report(Progress{Step: "restoring"})
+	lost, err := x.service.resume(ctx, c, func(environment string, preloaded bool) error {
+		return x.restock(ctx, environment, preloaded)
+	})
+	if err != nil {
+		return false, x.stopped(ctx, fmt.Errorf("restore an interpreter: %w", err))
+	}
+	if lost != "" {
+		c.setCheckpoint(nil, 0)
+		if c.loss == "" {
+			c.loss = lost
+		}
+	}
+	x.reply.State, x.reply.StateReason = c.state()
+	return lost == "", nil
+}
+
+// tellInterrupted tells once that the run under way was interrupted when its server was killed, in a restored interpreter.
+func (x *execution) tellInterrupted() {
+	if x.chat.interrupted {
+		x.problems = append(x.problems, "The server was killed while earlier code of this chat was running: that code was interrupted and its output is lost; what it had done until then is there.")
+	}
+	x.chat.interrupted, x.chat.resumed = false, false
 }
 
 // lossOf tells why the next turn will not find the variables, "" if it will.

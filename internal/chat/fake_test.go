@@ -2,6 +2,7 @@ package chat_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -51,6 +52,10 @@ type world struct {
 	packages bool         // interpreters have environments
 	ahead    []string     // modules that interpreters have preloaded, unless a plain one is asked for
 
+	checkpoints atomic.Int32 // that were made
+	refuse      atomic.Bool  // none can be made
+	asleep      func()       // called while one is made, if not nil
+
 	mu      sync.Mutex
 	started int
 	closed  int
@@ -59,14 +64,14 @@ type world struct {
 }
 
 // start gives an interpreter the files that fill puts into its folder.
-func (w *world) start(_ context.Context, _ string, plain bool, fill func(string) error) (chat.Interpreter, error) {
+func (w *world) start(_ context.Context, start chat.Start, fill func(string) error) (chat.Interpreter, error) {
 	w.mu.Lock()
 	w.started++
 	w.living++
 	w.peak = max(w.peak, w.living)
 	name := fmt.Sprint(w.started)
 	w.mu.Unlock()
-	f := &fake{world: w, names: map[string]bool{}, files: map[string]string{}, end: make(chan struct{}), preloaded: !plain && len(w.ahead) > 0}
+	f := &fake{world: w, names: map[string]bool{}, files: map[string]string{}, end: make(chan struct{}), preloaded: !start.Plain && len(w.ahead) > 0}
 	err := w.root.Mkdir(name, 0o700)
 	if err == nil && w.packages {
 		f.environment = filepath.Join(w.root.Name(), name+"-env")
@@ -247,6 +252,23 @@ func (f *fake) Preloaded() bool { return f.preloaded }
 
 func (f *fake) Lost() bool { return f.lost.Load() }
 
+// Checkpoint keeps what the interpreter has, as JSON.
+func (f *fake) Checkpoint(_ context.Context, dir string) error {
+	w := f.world
+	if w.asleep != nil {
+		w.asleep()
+	}
+	if f.lost.Load() || w.refuse.Load() {
+		return errors.New("no checkpoint can be made")
+	}
+	w.checkpoints.Add(1)
+	text, err := json.Marshal(kept{f.names, f.files})
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "kept"), text, 0o600))
+}
+
 func (f *fake) Close() error {
 	f.world.mu.Lock()
 	defer f.world.mu.Unlock()
@@ -295,7 +317,7 @@ func newService(t *testing.T, change func(*chat.Options)) (*chat.Service, *world
 	w := &world{release: make(chan struct{}), root: root}
 	o := chat.Options{
 		Start: w.start, Store: records(t), Content: contentIn(t, t.TempDir()), Log: guesttest.Log(t),
-		Limits: chat.Limits{RunTimeout: time.Minute, MemoryBytes: 1 << 30, WorkBytes: 1 << 20, WorkFiles: 10_000, Kernels: 100, Chats: 100, Keep: time.Hour},
+		Limits: chat.Limits{RunTimeout: time.Minute, MemoryBytes: 1 << 30, WorkBytes: 1 << 20, WorkFiles: 10_000, Kernels: 100, Chats: 100, Idle: time.Hour, Keep: time.Hour},
 	}
 	if change != nil {
 		change(&o)

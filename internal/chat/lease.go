@@ -20,6 +20,8 @@ const (
 	yieldFor = time.Second
 	// idleKept is how long it has a chat without an interpreter.
 	idleKept = 10 * time.Minute
+	// besidesAtOnce bounds what is done for chats beside that.
+	besidesAtOnce = 16
 	// tendTimeout bounds what it does for its chats at once.
 	tendTimeout = 30 * time.Second
 )
@@ -30,6 +32,7 @@ var errLeft = errors.New("the chat was given away")
 const (
 	lossRestart = "the server was restarted"
 	lossMoved   = "another process of the server went on with the chat"
+	lossEnded   = "its sandbox has ended unexpectedly"
 )
 
 // lostWrite is the error of a write, told to whoever sent the turn when another process has the chat.
@@ -111,10 +114,16 @@ func (s *Service) load(ctx context.Context, c *conversation, record store.Chat) 
 	}
 	c.packages, c.runs, c.begun = record.Packages, record.Runs, record.Created
 	c.used.Store(max(c.used.Load(), record.Used.UnixNano()))
-	if c.loss = record.Loss; c.loss == "" {
+	if err := s.recall(ctx, c); err != nil {
+		return err
+	}
+	if err := s.loadCheckpoint(ctx, c); err != nil {
+		return err
+	}
+	if c.loss = record.Loss; c.loss == "" && !c.restorable() {
 		c.loss = lossRestart
 	}
-	return s.recall(ctx, c)
+	return nil
 }
 
 // tend looks after the chats of this process until ctx ends.
@@ -154,12 +163,40 @@ func (s *Service) tendOnce(ctx context.Context) error {
 		case !there:
 			err = errors.Join(err, s.lose(ctx, c, l))
 		case h.Wanted:
-			err = errors.Join(err, s.giveAway(ctx, c, lossMoved))
-		case time.Since(time.Unix(0, c.used.Load())) > idleKept && !s.lives(c):
-			err = errors.Join(err, s.giveAway(ctx, c, ""))
+			s.beside(ctx, c, func(ctx context.Context) error { return s.giveAway(ctx, c, lossMoved) })
+		case !s.lives(c):
+			if since(&c.used) > idleKept {
+				err = errors.Join(err, s.giveAway(ctx, c, ""))
+			}
+		case since(&c.rested) >= s.options.Limits.Idle && since(&c.refused) > checkpointAgain:
+			s.beside(ctx, c, func(ctx context.Context) error { return s.rest(ctx, c) })
+		case s.options.Checkpoints != nil && c.changed() && since(&c.rested) >= quietTime && since(&c.refused) > checkpointAgain:
+			s.beside(ctx, c, func(ctx context.Context) error { return s.preserveBeside(ctx, c) })
 		}
 	}
 	return err
+}
+
+// beside does something for a chat that may take a while, which others must not wait for, unless such a thing is
+// under way for it, or for too many. What is begun is brought to its end.
+func (s *Service) beside(ctx context.Context, c *conversation, do func(ctx context.Context) error) {
+	select {
+	case s.besides <- struct{}{}:
+	default:
+		return
+	}
+	if !c.tended.CompareAndSwap(false, true) {
+		<-s.besides
+		return
+	}
+	ctx = context.WithoutCancel(ctx)
+	s.tending.Go(func() {
+		defer func() { <-s.besides }()
+		defer c.tended.Store(false)
+		if err := do(ctx); err != nil {
+			s.options.Log.ErrorContext(ctx, "look after a chat", "chat", c.id, "error", err)
+		}
+	})
 }
 
 // held returns the leases of this process, and forgets which chats it has given away a while ago.
@@ -213,10 +250,7 @@ func (s *Service) giveAway(ctx context.Context, c *conversation, loss string) er
 	if c.gone {
 		return nil
 	}
-	if c.kernel != nil || c.loss == "" {
-		c.loss = loss
-	}
-	err := s.end(c, c.loss)
+	err := s.hibernate(ctx, c, loss)
 	if loss == lossMoved {
 		s.mu.Lock()
 		s.given[c.id] = time.Now()

@@ -246,10 +246,10 @@ func TestCloseDuringAStart(t *testing.T) {
 		starting, goOn := make(chan struct{}), make(chan struct{})
 		s, _ := newService(t, func(o *chat.Options) {
 			start := o.Start
-			o.Start = func(ctx context.Context, id string, plain bool, fill func(string) error) (chat.Interpreter, error) {
+			o.Start = func(ctx context.Context, b chat.Start, fill func(string) error) (chat.Interpreter, error) {
 				close(starting)
 				<-goOn
-				return start(ctx, id, plain, fill)
+				return start(ctx, b, fill)
 			}
 		})
 		running := begin(t.Context(), s, "", "set x")
@@ -273,11 +273,11 @@ func TestFailedStartTakesNoPlace(t *testing.T) {
 	s, _ := newService(t, func(o *chat.Options) {
 		o.Limits.Kernels = 1
 		start := o.Start
-		o.Start = func(ctx context.Context, id string, plain bool, fill func(string) error) (chat.Interpreter, error) {
+		o.Start = func(ctx context.Context, b chat.Start, fill func(string) error) (chat.Interpreter, error) {
 			if fail {
 				return nil, io.ErrUnexpectedEOF
 			}
-			return start(ctx, id, plain, fill)
+			return start(ctx, b, fill)
 		}
 	})
 	if _, err := s.Turn(t.Context(), chat.Request{Message: do("set x")}); !errors.Is(err, io.ErrUnexpectedEOF) {

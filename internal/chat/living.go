@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"runpython/internal/fault"
+	"runpython/internal/store"
 )
 
 // A place is that of one of the interpreters that may live at once. It is taken before the
@@ -20,7 +21,24 @@ func (s *Service) start(ctx context.Context, c *conversation, fill func(dir stri
 	if err := s.makeRoom(ctx, c); err != nil {
 		return err
 	}
-	k, err := s.options.Start(ctx, c.id, s.needsPlain(c), fill)
+	k, err := s.options.Start(ctx, s.startOf(c), fill)
+	if err = s.settle(c, k, err); err == nil {
+		c.fresh = true
+	}
+	return err
+}
+
+// startOf says what the interpreter of a chat that the caller has is to be.
+func (s *Service) startOf(c *conversation) Start {
+	fence := c.lease.Fence
+	if !c.saved {
+		fence = store.FirstFence
+	}
+	return Start{ChatID: c.id, Label: labelOf(c.id, fence), Plain: s.needsPlain(c)}
+}
+
+// settle gives a chat that the caller has its new interpreter, unless there is none by err; then its place is free.
+func (s *Service) settle(c *conversation, k Interpreter, err error) error {
 	s.mu.Lock()
 	if err == nil && s.closed {
 		err = errStopping()
@@ -35,35 +53,34 @@ func (s *Service) start(ctx context.Context, c *conversation, fill func(dir stri
 	}
 	s.living[c].kernel = k
 	s.mu.Unlock()
-	c.kernel, c.fresh = k, true
+	c.kernel = k
 	return nil
 }
 
 // makeRoom takes a place for c. When all are taken, the interpreter that is idle and was
 // used least recently gives its own.
 func (s *Service) makeRoom(ctx context.Context, c *conversation) error {
-	victim, kernel, err := s.takePlace(c)
+	victim, err := s.takePlace(c)
 	if err != nil || victim == nil {
 		return err
 	}
-	victim.kernel = nil
-	victim.loss = fmt.Sprintf("its interpreter was ended to make room for other chats (%d may live at once)", s.options.Limits.Kernels)
-	s.logEnd(ctx, victim, kernel.Close())
-	victim.leave()
+	defer victim.leave()
+	beside := context.WithoutCancel(ctx) // a call that is stopped must not cost another chat its variables
+	s.logEnd(ctx, victim, s.hibernate(beside, victim, fmt.Sprintf("its interpreter was ended to make room for other chats (%d may live at once)", s.options.Limits.Kernels)))
 	return nil
 }
 
 // takePlace takes a free place for c, or that of a victim, which it enters; the caller ends
 // the victim's interpreter.
-func (s *Service) takePlace(c *conversation) (victim *conversation, kernel Interpreter, err error) {
+func (s *Service) takePlace(c *conversation) (victim *conversation, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, nil, errStopping()
+		return nil, errStopping()
 	}
 	if len(s.living) < s.options.Limits.Kernels {
 		s.living[c] = &place{}
-		return nil, nil, nil
+		return nil, nil //nolint:nilnil // a free place
 	}
 	for other, p := range s.living {
 		if p.kernel == nil || p.ending || victim != nil && other.used.Load() >= victim.used.Load() || !other.tryEnter() {
@@ -75,20 +92,22 @@ func (s *Service) takePlace(c *conversation) (victim *conversation, kernel Inter
 		victim = other
 	}
 	if victim == nil {
-		return nil, nil, fault.New(fault.Busy, nil, fmt.Sprintf("all %d interpreters are at work; try again in a moment", len(s.living)))
+		return nil, fault.New(fault.Busy, nil, fmt.Sprintf("all %d interpreters are at work; try again in a moment", s.options.Limits.Kernels))
 	}
-	kernel = s.living[victim].kernel
-	delete(s.living, victim)
 	s.living[c] = &place{}
-	return victim, kernel, nil
+	return victim, nil
 }
 
-// end closes the interpreter of a chat that the caller has, if there is one.
+// end closes the interpreter of a chat that the caller has, if there is one. why tells why its variables are lost, where
+// its checkpoint does not have them.
 func (s *Service) end(c *conversation, why string) error {
 	if c.kernel == nil {
 		return nil
 	}
-	c.kernel, c.loss = nil, why
+	c.kernel, c.fresh = nil, false
+	if !c.restorable() {
+		c.loss = why
+	}
 	return s.closeInterpreter(c)
 }
 

@@ -33,8 +33,8 @@ func (s scripted) Run(context.Context, kernel.Request) (*kernel.Result, error) {
 // script makes all interpreters scripted.
 func script(o *chat.Options, r kernel.Result) {
 	start := o.Start
-	o.Start = func(ctx context.Context, id string, plain bool, fill func(string) error) (chat.Interpreter, error) {
-		i, err := start(ctx, id, plain, fill)
+	o.Start = func(ctx context.Context, b chat.Start, fill func(string) error) (chat.Interpreter, error) {
+		i, err := start(ctx, b, fill)
 		return scripted{i, r}, err
 	}
 }

@@ -241,12 +241,9 @@ func (x *execution) install(ctx context.Context, requirements []string) (pypi.Re
 		what = "the packages of this chat"
 	}
 	x.report(Progress{Step: excerpt.Begin("installing "+what, progressBytes)})
-	r, err := x.service.options.Packages.Install(ctx, pypi.Request{
-		Folder: x.chat.kernel.Environment(), Requirements: requirements, Installed: x.chat.lock, Shared: x.shared(),
-		Progress: func(line string) { x.report(Progress{Step: excerpt.Begin(line, progressBytes)}) },
-	})
+	r, err := x.installInto(ctx, x.chat.kernel.Environment(), x.chat.kernel.Preloaded(), requirements)
 	if err != nil {
-		return pypi.Report{}, fmt.Errorf("install packages: %w", err)
+		return pypi.Report{}, err
 	}
 	record, err := writeLock(r.Lock)
 	if err != nil {
@@ -265,6 +262,34 @@ func (x *execution) install(ctx context.Context, requirements []string) (pypi.Re
 		s.removed = append(s.removed, p.Name)
 	}
 	return r, nil
+}
+
+// installInto installs requirements, and what the chat has, into the environment of an interpreter.
+func (x *execution) installInto(ctx context.Context, environment string, preloaded bool, requirements []string) (pypi.Report, error) {
+	r, err := x.service.options.Packages.Install(ctx, pypi.Request{
+		Folder: environment, Requirements: requirements, Installed: x.chat.lock, Shared: x.service.shared(preloaded),
+		Progress: func(line string) { x.report(Progress{Step: excerpt.Begin(line, progressBytes)}) },
+	})
+	if err != nil {
+		return pypi.Report{}, fmt.Errorf("install packages: %w", err)
+	}
+	return r, nil
+}
+
+// restock fills the environment of an interpreter that will be restored with what the chat has. Without it what code has
+// imported would not be there.
+func (x *execution) restock(ctx context.Context, environment string, preloaded bool) error {
+	if len(x.chat.lock.Packages) == 0 || x.service.options.Packages == nil || environment == "" {
+		return nil
+	}
+	x.report(Progress{Step: "installing the packages of this chat"})
+	if _, err := x.installInto(ctx, environment, preloaded, nil); err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		return fault.New(fault.Unsupported, err, "its packages could not be put back: "+x.reason(ctx, err))
+	}
+	return nil
 }
 
 // outdated returns the import names of what had another version before an install, or is gone.

@@ -10,12 +10,12 @@ import (
 // errUnfit ends a run before its code begins, since another interpreter is needed.
 var errUnfit = errors.New("the chat has installed other versions of preloaded packages")
 
-// shared returns the packages that the chat's interpreter has beside its environment.
-func (x *execution) shared() pypi.Lock {
-	if x.service.options.Preload == nil || !x.chat.kernel.Preloaded() {
+// shared returns the packages that an interpreter has beside its environment.
+func (s *Service) shared(preloaded bool) pypi.Lock {
+	if s.options.Preload == nil || !preloaded {
 		return pypi.Lock{}
 	}
-	return x.service.options.Preload()
+	return s.options.Preload()
 }
 
 // needsPlain reports whether a chat has installed other versions of preloaded packages: an interpreter that has

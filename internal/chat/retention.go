@@ -25,6 +25,9 @@ func (s *Service) keepHouse(ctx context.Context) {
 		if err := s.options.Content.Sweep(ctx, s.options.Store.Unreferenced); err != nil && ctx.Err() == nil {
 			s.options.Log.ErrorContext(ctx, "remove files that nobody needs", "error", err)
 		}
+		if err := s.removeOrphans(ctx); err != nil && ctx.Err() == nil {
+			s.options.Log.ErrorContext(ctx, "remove checkpoints that nobody needs", "error", err)
+		}
 		select {
 		case <-ctx.Done():
 			return

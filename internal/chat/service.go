@@ -18,6 +18,13 @@ import (
 	"runpython/internal/store/content"
 )
 
+// A Start says what an interpreter is to be.
+type Start struct {
+	ChatID string
+	Label  string // by what the guest is found again once this process was killed; see Service.Rescue
+	Plain  bool   // without preloaded packages
+}
+
 // An Interpreter is a living interpreter of one chat; *kernel.Kernel is one.
 type Interpreter interface {
 	Run(ctx context.Context, r kernel.Request) (*kernel.Result, error)
@@ -28,6 +35,9 @@ type Interpreter interface {
 	// Preloaded reports whether it has the packages of Options.Preload besides, and may have loaded them.
 	Preloaded() bool
 	Lost() bool
+	// Checkpoint stores the interpreter as it is between two runs as the folder dir, which is not there before. It goes on
+	// as if nothing had been; a run that begins meanwhile waits only as long as it stands still.
+	Checkpoint(ctx context.Context, dir string) error
 	// Close ends the interpreter, also while one of the other methods is under way,
 	// which then returns an error. It is called once.
 	Close() error
@@ -67,6 +77,12 @@ type Store interface {
 	SaveResult(ctx context.Context, l store.Lease, run int, f store.File, most store.Bounds) (gone []string, err error)
 	Result(ctx context.Context, id string, run int, name string) (store.File, error)
 
+	// SaveCheckpoint and DropCheckpoint return the folder of the checkpoint that the chat had, "" for none.
+	SaveCheckpoint(ctx context.Context, l store.Lease, c store.Checkpoint) (gone string, err error)
+	DropCheckpoint(ctx context.Context, l store.Lease) (gone string, err error)
+	Checkpoint(ctx context.Context, id string) (store.Checkpoint, error)
+	CheckpointFolders(ctx context.Context) ([]string, error)
+
 	// Stored returns how many bytes each chat has. Unreferenced returns those of some contents that no record refers to.
 	Stored(ctx context.Context) (map[string]int64, error)
 	Unreferenced(ctx context.Context, contents []string) ([]string, error)
@@ -74,11 +90,12 @@ type Store interface {
 
 // Options are what a Service needs.
 type Options struct {
-	// Start starts an interpreter for the chat of that id, one without preloaded packages if plain. fill is
-	// called with the folder that becomes its /work, before it looks there.
-	Start   func(ctx context.Context, id string, plain bool, fill func(dir string) error) (Interpreter, error)
-	Store   Store
-	Content *content.Store
+	// Start starts an interpreter. fill is called with the folder that becomes its /work, before it looks there.
+	Start func(ctx context.Context, start Start, fill func(dir string) error) (Interpreter, error)
+	// Checkpoints are made of interpreters that end; nil where none are.
+	Checkpoints Checkpoints
+	Store       Store
+	Content     *content.Store
 	// Packages installs what code imports; nil where nothing is installed.
 	Packages Packages
 	// Preload returns what interpreters have that are Preloaded, always the same once there is such a one.
@@ -101,6 +118,7 @@ type Limits struct {
 	Egress      string        // where code may connect, as the operator's flag says it; "none" or "" for nowhere
 	Kernels     int           // interpreters that live at once; the least recently used makes room
 	Chats       int           // chats that are kept; the least recently used is deleted
+	Idle        time.Duration // an interpreter that is not used for so long is freed
 	Keep        time.Duration // a chat that is not used for so long is deleted
 	Storage     int64         // bytes of all chats; the least recently used is deleted. 0 for no bound
 }
@@ -119,6 +137,8 @@ const (
 type Service struct {
 	options Options
 	places  chan struct{} // holds a token for each turn or upload
+	besides chan struct{} // for each thing that is done for a chat beside its turns
+	writing chan struct{} // for each checkpoint that is being made
 
 	// mu guards what follows. It is never held while a turn runs; who holds a chat's
 	// turn may lock it, and under it a turn is only tried, never waited for.
@@ -140,6 +160,7 @@ func NewService(options Options) *Service {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Service{
 		options: options, places: make(chan struct{}, turnsAtOnce),
+		besides: make(chan struct{}, besidesAtOnce), writing: make(chan struct{}, checkpointsAtOnce),
 		chats: make(map[string]*conversation), living: make(map[*conversation]*place),
 		leases: make(map[*conversation]store.Lease), given: make(map[string]time.Time), stopTending: cancel,
 	}
@@ -182,7 +203,7 @@ func (s *Service) Turn(ctx context.Context, r Request) (*Reply, error) {
 	if err != nil {
 		return unknownChat(err)
 	}
-	defer c.leave()
+	defer c.leaveTurn()
 	reply, err := s.turnIn(ctx, c, r, read)
 	if !c.saved { // the caller hears of no chat
 		s.drop(c)
@@ -381,6 +402,10 @@ func (s *Service) save(ctx context.Context, c *conversation) error {
 
 // remove deletes a chat that the caller has.
 func (s *Service) remove(ctx context.Context, c *conversation) error {
+	checkpoint, err := s.options.Store.Checkpoint(ctx, c.id)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("delete a chat: %w", err)
+	}
 	contents, err := s.options.Store.DeleteChat(ctx, c.lease)
 	if err != nil {
 		return fmt.Errorf("delete a chat: %w", err)
@@ -389,6 +414,7 @@ func (s *Service) remove(ctx context.Context, c *conversation) error {
 	s.drop(c)
 	err = s.end(c, "the chat was deleted")
 	s.discard(ctx, contents)
+	s.discardCheckpoint(ctx, c.id, checkpoint.Folder)
 	return err
 }
 
@@ -405,10 +431,11 @@ func (s *Service) drop(c *conversation) {
 	s.noteHistory(c)
 }
 
-// Close ends all interpreters, also those that run. It lets turns under way end, whose
+// Close ends all interpreters, also those that run, of which it makes checkpoints. It lets turns under way end, whose
 // contexts the transports cancel first; after a grace it closes their interpreters under
-// them. It returns within twice the grace and the time that interpreters take to close;
-// an error means that one could not be closed or that a turn is still not over.
+// them. What is done beside the turns is brought to its end first, which takes a minute at most, and usually nothing; then it returns within 20 s, twice the
+// grace and the time that interpreters take to close.
+// An error means that one could not be closed or that a turn is still not over.
 func (s *Service) Close() error {
 	s.stopTending()
 	s.tending.Wait()
@@ -419,23 +446,25 @@ func (s *Service) Close() error {
 		all = append(all, c)
 	}
 	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
 	var wait sync.WaitGroup
 	errs := make([]error, len(all))
 	for i, c := range all {
-		wait.Go(func() { errs[i] = s.stop(c) })
+		wait.Go(func() { errs[i] = s.stop(ctx, c) })
 	}
 	wait.Wait()
 	return errors.Join(errs...)
 }
 
 // stop ends the interpreter of a chat for good.
-func (s *Service) stop(c *conversation) error {
+func (s *Service) stop(ctx context.Context, c *conversation) error {
 	grace := time.NewTimer(closeGrace)
 	defer grace.Stop()
 	select {
 	case <-c.turn:
 		defer c.leave()
-		return s.end(c, "the server was stopped")
+		return s.hibernate(ctx, c, "the server was stopped")
 	case <-grace.C:
 	}
 	err := s.closeInterpreter(c)

@@ -38,7 +38,7 @@ func (s *Service) PutFile(ctx context.Context, owner, chatID, name string, r io.
 		s.giveUp(context.WithoutCancel(ctx), []store.File{f})
 		return "", noChat(err)
 	}
-	defer c.leave()
+	defer c.leaveTurn()
 	if err := s.upload(ctx, c, f); err != nil {
 		if chatID == "" { // whoever called does not hear of it
 			undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
@@ -99,6 +99,16 @@ func (s *Service) upload(ctx context.Context, c *conversation, f store.File) err
 // place puts a file into the living interpreter of a chat, if there is one, and returns the records that are gone by it.
 func (s *Service) place(ctx context.Context, c *conversation, f store.File) (deleted []string, err error) {
 	if err := s.save(ctx, c); err != nil {
+		return nil, err
+	}
+	// What a checkpoint brings back is older than the file, so the file has to be put into it.
+	x := &execution{service: s, chat: c}
+	if c.kernel == nil {
+		if _, err := x.resume(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.outdate(ctx, c); err != nil {
 		return nil, err
 	}
 	live := c.kernel != nil && !c.kernel.Lost()

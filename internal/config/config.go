@@ -48,6 +48,7 @@ type Config struct {
 	// Of the chats that are kept.
 
 	Database   Secret        // DatabaseSQLite, or the URL of a PostgreSQL database
+	Idle       time.Duration // an interpreter that nobody uses for so long is freed; its variables come back from the disk
 	Keep       time.Duration // a chat that nobody uses for so long is deleted
 	MaxChats   int           // the one unused longest is deleted
 	MaxStorage int64         // bytes of all chats; the one unused longest is deleted
@@ -167,6 +168,7 @@ func Default(env Lookup) Config {
 		HostTools:   true,
 
 		Database:   NewSecret(DatabaseSQLite),
+		Idle:       10 * time.Minute,
 		Keep:       30 * 24 * time.Hour,
 		MaxChats:   10_000,
 		MaxStorage: 100 << 30,

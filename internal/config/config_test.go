@@ -72,6 +72,7 @@ func TestDefaults(t *testing.T) {
 		HostTools:   true,
 
 		Database:   config.NewSecret(config.DatabaseSQLite),
+		Idle:       10 * time.Minute,
 		Keep:       720 * time.Hour,
 		MaxChats:   10_000,
 		MaxStorage: 100 << 30,
@@ -174,6 +175,7 @@ func TestRanges(t *testing.T) {
 		{"cpus", []string{"0.1", "0.5", fmt.Sprint(cpus)}, []string{"0", "0.09", "-1", fmt.Sprint(cpus + 1), "NaN", "Inf", "all"}, fmt.Sprintf("0.1 to %d", cpus)},
 		{"pool", []string{"0", "64"}, []string{"-1", "65"}, "0 to 64"},
 		{"database", []string{"sqlite", "postgres://u:p@host/db", "postgresql:///db?host=/run"}, []string{"", "mysql://host/db", "chats.db", "sqlite://x", "host/db"}, ""},
+		{"idle", []string{"1s", "10m", "876000h"}, []string{"0s", "999ms", "876001h"}, "1s to 876000h"},
 		{"keep", []string{"1m", "720h", "876000h"}, []string{"0s", "59s", "876001h"}, "60s to 876000h"},
 		{"max-chats", []string{"1", "1000000"}, []string{"0", "1000001"}, "1 to 1000000"},
 		{"max-storage", []string{"1MiB", "1024TiB"}, []string{"1048575", "1025TiB"}, "1MiB to 1024TiB"},

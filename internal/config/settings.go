@@ -68,6 +68,8 @@ func settings() []setting {
 			func(c *Config) *egress.Policy { return &c.Egress }),
 		entry("database", databaseURL(), "where chats are kept: \"sqlite\" for a file in --data, or a PostgreSQL database", nil,
 			func(c *Config) *Secret { return &c.Database }),
+		entry("idle", duration(time.Second, 100*365*24*time.Hour), "how long an interpreter lives that nobody uses; its variables are kept on the disk then", nil,
+			func(c *Config) *time.Duration { return &c.Idle }),
 		entry("keep", duration(time.Minute, 100*365*24*time.Hour), "how long a chat is kept that nobody uses", nil,
 			func(c *Config) *time.Duration { return &c.Keep }),
 		entry("max-chats", count(1, 1_000_000), "chats that are kept; the one unused longest is deleted", nil,

@@ -50,6 +50,9 @@ type Lease struct {
 	Fence int64  // grows by one each time the chat is taken
 }
 
+// FirstFence is the fence of the lease by which a chat begins.
+const FirstFence = 1
+
 // Held is a lease that this process has.
 type Held struct {
 	Lease
@@ -88,6 +91,8 @@ type Checkpoint struct {
 	Folder string // its name in the folder of checkpoints
 	Bound  string // key of all that it depends on: with another one it is not used
 	Turn   int    // number of the turn after which it was made
+	// Interrupted says that code was running when its server was killed, in a turn that is not kept: it was interrupted.
+	Interrupted bool
 }
 
 // A File is what is known of a file in a chat's /work, or of a result of a run.

@@ -63,28 +63,3 @@ func scanTurn(r row) (t store.Turn, err error) {
 	}
 	return t, nil
 }
-
-// SaveCheckpoint notes the checkpoint of a chat in place of the one before, whose folder is returned, "" for none.
-func (s *Store) SaveCheckpoint(ctx context.Context, l store.Lease, c store.Checkpoint) (gone string, err error) {
-	err = s.writeTo(ctx, "save a checkpoint", l, func(tx *sql.Tx) error {
-		old, err := rows(ctx, tx, scanText, `DELETE FROM checkpoints WHERE chat = $1 RETURNING folder`, l.Chat)
-		if err != nil {
-			return err
-		}
-		gone = ""
-		if len(old) == 1 {
-			gone = old[0]
-		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO checkpoints (chat, folder, bound, turn) VALUES ($1, $2, $3, $4)`, l.Chat, c.Folder, c.Bound, c.Turn)
-		return err //nolint:wrapcheck // change does
-	})
-	return gone, err
-}
-
-// Checkpoint returns the checkpoint of a chat; none is store.ErrNotFound.
-func (s *Store) Checkpoint(ctx context.Context, id string) (store.Checkpoint, error) {
-	return first(ctx, s, question{"find a checkpoint", `SELECT folder, bound, turn FROM checkpoints WHERE chat = $1`, []any{id}}, func(r row) (c store.Checkpoint, err error) {
-		err = r.Scan(&c.Folder, &c.Bound, &c.Turn)
-		return c, err //nolint:wrapcheck // first does
-	})
-}

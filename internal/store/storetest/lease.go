@@ -106,6 +106,7 @@ func testLate(t *testing.T, d Database) {
 			return err
 		}(),
 		"SaveCheckpoint": func() error { _, err := a.SaveCheckpoint(t.Context(), l, store.Checkpoint{}); return err }(),
+		"DropCheckpoint": func() error { _, err := a.DropCheckpoint(t.Context(), l); return err }(),
 		"DeleteChat":     func() error { _, err := a.DeleteChat(t.Context(), l); return err }(),
 	} {
 		is(t, what+" of who was late", err, store.ErrLost)

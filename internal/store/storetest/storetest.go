@@ -171,11 +171,19 @@ func testTurns(t *testing.T, d Database) {
 func testCheckpoints(t *testing.T, d Database) {
 	s := d.open(t)
 	l := begin(t, s, store.Chat{ID: "a"})
-	first, second := store.Checkpoint{Folder: "f", Bound: "k", Turn: 1}, store.Checkpoint{Folder: "g", Bound: "k2", Turn: 7}
+	first, second := store.Checkpoint{Folder: "f", Bound: "k", Turn: 1}, store.Checkpoint{Folder: "g", Bound: "k2", Turn: 7, Interrupted: true}
 	gone, err := s.SaveCheckpoint(t.Context(), l, first)
 	equal(t, "what the first replaces", "", gone, err)
 	gone, err = s.SaveCheckpoint(t.Context(), l, second)
 	equal(t, "what the second replaces", "f", gone, err)
 	got, err := s.Checkpoint(t.Context(), "a")
 	equal(t, "the checkpoint", second, got, err)
+	folders, err := s.CheckpointFolders(t.Context())
+	equal(t, "the folders of all", []string{"g"}, folders, err)
+	gone, err = s.DropCheckpoint(t.Context(), l)
+	equal(t, "what is forgotten", "g", gone, err)
+	_, err = s.Checkpoint(t.Context(), "a")
+	is(t, "a checkpoint that is forgotten", err, store.ErrNotFound)
+	gone, err = s.DropCheckpoint(t.Context(), l)
+	equal(t, "what is forgotten then", "", gone, err)
 }

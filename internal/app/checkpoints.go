@@ -1,0 +1,71 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"runpython/internal/chat"
+	"runpython/internal/fault"
+	"runpython/internal/kernel"
+	"runpython/internal/sandbox"
+)
+
+// checkpoints are those of chats, in a folder of the data folder.
+type checkpoints struct {
+	app *App
+	dir string
+	key string // of the interpreter and the programs of guests
+}
+
+func (a *App) openCheckpoints(key string) (*checkpoints, error) {
+	c := &checkpoints{app: a, dir: filepath.Join(a.config.Data, "checkpoints"), key: key}
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("folder of checkpoints: %w", err)
+	}
+	return c, nil
+}
+
+// Dir is the folder of all of them.
+func (c *checkpoints) Dir() string { return c.dir }
+
+// Bound names the interpreter. What else a checkpoint depends on it says itself.
+func (c *checkpoints) Bound() string { return c.key }
+
+// Remove removes one; see chat.Checkpoints.
+func (c *checkpoints) Remove(dir string) error { return sandbox.RemoveCheckpoint(dir) } //nolint:wrapcheck // says what it is
+
+// Resume makes an interpreter of one; see chat.Checkpoints.
+func (c *checkpoints) Resume(ctx context.Context, start chat.Start, dir string, prepare func(string, bool) error) (chat.Interpreter, error) {
+	guest, note, err := c.app.host.Restore(ctx, dir, func(s *sandbox.Sandbox) error { return prepare(s.Environment, s.Preloaded) })
+	unusable, isUnusable := errors.AsType[*sandbox.UnusableError](err)
+	switch {
+	case err == nil:
+	case isUnusable:
+		return nil, fault.New(fault.Unsupported, err, "its checkpoint cannot be used: "+unusable.Reason)
+	case fault.IsDiskFull(err):
+		return nil, fault.New(fault.Busy, err, "the server's disk is full: the chat cannot be restored until there is room; tell the operator")
+	default:
+		return nil, fmt.Errorf("restore a sandbox: %w", err)
+	}
+	return c.app.kernelOf(guest, start, func(config kernel.Config) (*kernel.Kernel, error) {
+		return kernel.Resume(guest, note, config, c.key)
+	}) //nolint:contextcheck // a way out lives longer than the call
+}
+
+// rescue takes over the guests of processes that were killed, with the variables of their chats. What cannot be rescued is lost,
+// which its chat will say.
+func (a *App) rescue(ctx context.Context) {
+	err := a.host.Rescue(ctx, func(ctx context.Context, g *sandbox.Stranded) error {
+		err := a.chats.Rescue(ctx, g.Label, g.Busy, g.Checkpoint)
+		if err == nil {
+			a.log.InfoContext(ctx, "took over a guest of a process that was killed", "label", g.Label, "interrupted", g.Busy)
+		}
+		return err //nolint:wrapcheck // says what it is
+	})
+	if err != nil {
+		a.log.ErrorContext(ctx, "take over guests of processes that were killed", "error", err)
+	}
+}

@@ -1,0 +1,286 @@
+package chat
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"runpython/internal/fault"
+	"runpython/internal/store"
+)
+
+// Checkpoints is what chats need to outlive their interpreters; see [Interpreter] for how one is made.
+type Checkpoints interface {
+	// Resume makes an interpreter for the chat of a Start of the checkpoint in the folder dir. prepare, which may be called
+	// twice, is called with its Environment and Preloaded before it exists, and fills it as it was. What may be shown
+	// of an error says why the variables cannot come back; one that is fault.Busy or fault.Canceled is of the moment.
+	Resume(ctx context.Context, start Start, dir string, prepare func(environment string, preloaded bool) error) (Interpreter, error)
+	// Remove removes the checkpoint in the folder dir, if there is one, and what killed processes have left of it.
+	Remove(dir string) error
+	// Bound names what checkpoints of this program depend on: one of another name is not used.
+	Bound() string
+	// Dir is the folder in which each checkpoint has one of its own, with others of a name that begins with a dot.
+	Dir() string
+}
+
+const (
+	// checkpointTime bounds the making of one, and closeTime that of all in Close.
+	checkpointTime = time.Minute
+	closeTime      = 20 * time.Second
+	// checkpointsAtOnce bounds those that are made side by side.
+	checkpointsAtOnce = 4
+	// checkpointAgain is how long one that could not be made is not tried again without need.
+	checkpointAgain = time.Minute
+	// quietTime is how long a chat has been quiet when a checkpoint of it is made in the background.
+	quietTime = 2 * time.Second
+	// orphanAge is how old a folder is that no record names when it is removed: a younger one may be getting its record.
+	orphanAge = 10 * time.Minute
+)
+
+// errUnsaved means that a chat has no interpreter that could be stored.
+var errUnsaved = errors.New("there is nothing to make a checkpoint of")
+
+// changed reports whether something was done in the interpreter since its checkpoint was made, or there is none.
+func (c *conversation) changed() bool { return c.touched.Load() != c.stored.Load() }
+
+// restorable reports whether the checkpoint has the variables of the last turn; the caller has the chat.
+func (c *conversation) restorable() bool { return c.checkpoint != nil && !c.changed() }
+
+// since is how long ago a time in Unix nanoseconds was.
+func since(at *atomic.Int64) time.Duration { return time.Since(time.Unix(0, at.Load())) }
+
+// setCheckpoint notes the checkpoint that has what was done until touched; the caller has the chat.
+func (c *conversation) setCheckpoint(p *store.Checkpoint, touched int64) {
+	c.checkpoint = p
+	if p == nil {
+		touched = -1
+	}
+	c.stored.Store(touched)
+}
+
+// written makes a checkpoint of an interpreter and returns the name of its folder. The caller need not have the chat.
+func (s *Service) written(ctx context.Context, k Interpreter) (folder string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, checkpointTime)
+	defer cancel()
+	select {
+	case s.writing <- struct{}{}:
+		defer func() { <-s.writing }()
+	case <-ctx.Done():
+		return "", fmt.Errorf("wait for other checkpoints: %w", ctx.Err())
+	}
+	folder = strings.ToLower(rand.Text())
+	if err := k.Checkpoint(ctx, s.folderOf(folder)); err != nil {
+		return "", errors.Join(err, s.options.Checkpoints.Remove(s.folderOf(folder)))
+	}
+	return folder, nil
+}
+
+func (s *Service) folderOf(name string) string {
+	return filepath.Join(s.options.Checkpoints.Dir(), name)
+}
+
+// record notes a checkpoint, whose folder has what was done in a chat until touched; the caller has the chat. The folder of
+// the one before is removed, or this one's after an error.
+func (s *Service) record(ctx context.Context, c *conversation, p store.Checkpoint, touched int64) error {
+	gone, err := s.options.Store.SaveCheckpoint(ctx, c.lease, p)
+	if err != nil {
+		return errors.Join(fmt.Errorf("note a checkpoint: %w", err), s.options.Checkpoints.Remove(s.folderOf(p.Folder)))
+	}
+	c.setCheckpoint(&p, touched)
+	s.discardCheckpoint(ctx, c.id, gone)
+	return nil
+}
+
+// discardCheckpoint removes a folder that no record names any more; what cannot be removed is found later.
+func (s *Service) discardCheckpoint(ctx context.Context, id, folder string) {
+	if folder == "" || s.options.Checkpoints == nil {
+		return
+	}
+	if err := s.options.Checkpoints.Remove(s.folderOf(folder)); err != nil {
+		s.options.Log.ErrorContext(ctx, "remove a checkpoint", "chat", id, "error", err)
+	}
+}
+
+// preserve makes a checkpoint of the interpreter of a chat that the caller has, unless the one that there is has all of it.
+func (s *Service) preserve(ctx context.Context, c *conversation) error {
+	switch {
+	case s.options.Checkpoints == nil || c.kernel == nil || !c.saved:
+		return errUnsaved
+	case c.restorable():
+		return nil
+	}
+	touched := c.touched.Load()
+	folder, err := s.written(ctx, c.kernel)
+	if err != nil {
+		return err
+	}
+	return s.record(ctx, c, store.Checkpoint{Folder: folder, Bound: s.options.Checkpoints.Bound(), Turn: c.turns}, touched)
+}
+
+// hibernate ends the interpreter of a chat that the caller has, and has its variables come back with its next turn. When
+// they cannot, loss is why they are lost.
+func (s *Service) hibernate(ctx context.Context, c *conversation, loss string) error {
+	if c.kernel == nil {
+		return nil
+	}
+	switch {
+	case c.fresh: // it holds nothing
+		loss = c.loss
+	case c.kernel.Lost():
+		loss = lossEnded
+	default:
+		if err := s.preserve(ctx, c); err != nil && !errors.Is(err, errUnsaved) {
+			s.options.Log.WarnContext(ctx, "make a checkpoint", "chat", c.id, "error", err)
+		}
+	}
+	return s.end(c, loss)
+}
+
+// rest frees the interpreter of a chat that is idle. One of which no checkpoint can be made goes on.
+func (s *Service) rest(ctx context.Context, c *conversation) error {
+	if !c.tryEnter() {
+		return nil
+	}
+	defer c.leave()
+	if c.gone || c.kernel == nil || since(&c.rested) < s.options.Limits.Idle {
+		return nil
+	}
+	if !c.fresh && !c.kernel.Lost() {
+		if err := s.preserve(ctx, c); err != nil {
+			c.refused.Store(time.Now().UnixNano())
+			return fmt.Errorf("make a checkpoint of chat %s: %w", c.id, err)
+		}
+	}
+	return s.hibernate(ctx, c, c.loss)
+}
+
+// preserveBeside makes a checkpoint of a quiet chat while its next turn may begin, which waits only as long as the
+// interpreter stands still. What a turn has done meanwhile would be in it or not: then it is given up.
+func (s *Service) preserveBeside(ctx context.Context, c *conversation) error {
+	if !c.tryEnter() {
+		return nil
+	}
+	kernel, turn, touched := c.kernel, c.turns, c.touched.Load()
+	skip := c.gone || kernel == nil || !c.saved || c.fresh || c.restorable() || kernel.Lost()
+	c.leave()
+	if skip {
+		return nil
+	}
+	folder, err := s.written(ctx, kernel)
+	if err == nil && !c.tryEnter() {
+		return s.options.Checkpoints.Remove(s.folderOf(folder)) //nolint:wrapcheck // logged as what it is
+	}
+	if err != nil {
+		c.refused.Store(time.Now().UnixNano())
+		return fmt.Errorf("make a checkpoint of chat %s: %w", c.id, err)
+	}
+	defer c.leave()
+	if c.gone || c.kernel != kernel || c.touched.Load() != touched {
+		return s.options.Checkpoints.Remove(s.folderOf(folder)) //nolint:wrapcheck // logged as what it is
+	}
+	return s.record(ctx, c, store.Checkpoint{Folder: folder, Bound: s.options.Checkpoints.Bound(), Turn: turn}, touched)
+}
+
+// loadCheckpoint finds the checkpoint that a chat has, and whether something ran in a turn since then; the caller has the chat.
+func (s *Service) loadCheckpoint(ctx context.Context, c *conversation) error {
+	c.setCheckpoint(nil, 0)
+	p, err := s.options.Store.Checkpoint(ctx, c.id)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("find a checkpoint: %w", err)
+	}
+	touched := c.touched.Load()
+	if later := c.turns - p.Turn; later > 0 {
+		turns, err := s.options.Store.Turns(ctx, c.id, later)
+		if err != nil {
+			return fmt.Errorf("find a checkpoint: %w", err)
+		}
+		for _, t := range turns {
+			if len(t.Runs) > 0 {
+				touched = -1
+			}
+		}
+	}
+	c.setCheckpoint(&p, touched)
+	return nil
+}
+
+// resume gives a chat that the caller has the interpreter of its checkpoint. lost is why that cannot be, "" if it is done;
+// an error is no reason to give the variables up.
+func (s *Service) resume(ctx context.Context, c *conversation, prepare func(environment string, preloaded bool) error) (lost string, err error) {
+	p := *c.checkpoint
+	if s.options.Checkpoints == nil || p.Bound != s.options.Checkpoints.Bound() {
+		return "its checkpoint cannot be used: another version of Python or of this program made it", nil
+	}
+	if err := s.makeRoom(ctx, c); err != nil {
+		return "", err
+	}
+	k, err := s.options.Checkpoints.Resume(ctx, s.startOf(c), s.folderOf(p.Folder), prepare)
+	if err = s.settle(c, k, err); err == nil {
+		c.fresh, c.resumed, c.interrupted = false, true, p.Interrupted
+		return "", nil
+	}
+	kind, shown := fault.Shown(err)
+	switch {
+	case ctx.Err() != nil, kind == fault.Busy, kind == fault.Canceled:
+		return "", err
+	case kind == fault.Internal:
+		shown = "its checkpoint could not be restored"
+	}
+	s.options.Log.WarnContext(ctx, "restore a chat", "chat", c.id, "error", err)
+	return shown, nil
+}
+
+// outdate forgets the checkpoint of a chat that the caller has, since what comes now is not in it.
+func (s *Service) outdate(ctx context.Context, c *conversation) error {
+	c.touched.Add(1)
+	if c.checkpoint == nil {
+		return nil
+	}
+	gone, err := s.options.Store.DropCheckpoint(ctx, c.lease)
+	if err != nil {
+		return fmt.Errorf("forget a checkpoint: %w", lostWrite(err))
+	}
+	c.setCheckpoint(nil, 0)
+	s.discardCheckpoint(ctx, c.id, gone)
+	return nil
+}
+
+// removeOrphans removes folders of checkpoints that no record names.
+func (s *Service) removeOrphans(ctx context.Context) error {
+	if s.options.Checkpoints == nil {
+		return nil
+	}
+	entries, err := os.ReadDir(s.options.Checkpoints.Dir()) // before the records: what is there with one now has one then
+	if err != nil {
+		return fmt.Errorf("list the checkpoints: %w", err)
+	}
+	named, err := s.options.Store.CheckpointFolders(ctx)
+	if err != nil {
+		return fmt.Errorf("list the checkpoints: %w", err)
+	}
+	needed := make(map[string]bool, len(named))
+	for _, folder := range named {
+		needed[folder] = true
+	}
+	for _, e := range entries {
+		info, statErr := e.Info()
+		if statErr != nil || needed[e.Name()] || time.Since(info.ModTime()) < orphanAge {
+			continue
+		}
+		if strings.HasPrefix(e.Name(), ".") { // the draft of one that was never done
+			err = errors.Join(err, os.RemoveAll(s.folderOf(e.Name())))
+			continue
+		}
+		err = errors.Join(err, s.options.Checkpoints.Remove(s.folderOf(e.Name())))
+	}
+	return err
+}

@@ -1,0 +1,340 @@
+package chat_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"runpython/internal/chat"
+	"runpython/internal/fault"
+	"runpython/internal/store"
+)
+
+// kept is what a checkpoint of a fake has.
+type kept struct {
+	Names map[string]bool
+	Files map[string]string
+}
+
+// bedroom keeps checkpoints of fakes in a folder.
+type bedroom struct {
+	world *world
+	dir   string
+	bound string
+}
+
+func (s *bedroom) Dir() string             { return s.dir }
+func (s *bedroom) Bound() string           { return s.bound }
+func (s *bedroom) Remove(dir string) error { return os.RemoveAll(dir) }
+
+func (s *bedroom) Resume(_ context.Context, _ chat.Start, dir string, prepare func(string, bool) error) (chat.Interpreter, error) {
+	text, err := os.ReadFile(filepath.Join(dir, "kept"))
+	var k kept
+	if err == nil {
+		err = json.Unmarshal(text, &k)
+	}
+	if err != nil {
+		return nil, fault.New(fault.Unsupported, err, "its checkpoint cannot be used: it is damaged")
+	}
+	w := s.world
+	f := &fake{world: w, names: k.Names, files: k.Files, end: make(chan struct{})}
+	if w.packages {
+		f.environment = filepath.Join(dir, "env")
+		if err := errors.Join(os.MkdirAll(f.environment, 0o700), prepare(f.environment, false)); err != nil {
+			return nil, err
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.started++
+	w.living++
+	w.peak = max(w.peak, w.living)
+	return f, nil
+}
+
+// sleeping starts one more process of a machine, whose interpreters leave checkpoints.
+func (m machine) sleeping(t *testing.T, change func(*chat.Options)) (*chat.Service, *world) {
+	t.Helper()
+	at := &bedroom{dir: filepath.Join(m.dir, "checkpoints"), bound: "python"}
+	if err := os.MkdirAll(at.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s, w := m.process(t, func(o *chat.Options) {
+		o.Checkpoints, o.Limits.Idle = at, time.Hour
+		if change != nil {
+			change(o)
+		}
+	})
+	at.world = w
+	return s, w
+}
+
+// folders are those of the checkpoints that there are.
+func (m machine) folders(t *testing.T) []string {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(m.dir, "checkpoints", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func wantState(t *testing.T, reply *chat.Reply, want chat.State, reason string) {
+	t.Helper()
+	if reply.State != want || !strings.Contains(reply.StateReason, reason) || reason == "" && reply.StateReason != "" {
+		t.Errorf("state %q, %q; want %q, %q", reply.State, reply.StateReason, want, reason)
+	}
+}
+
+// wantGot wants that "get" has found its name.
+func wantGot(t *testing.T, reply *chat.Reply, state chat.State) {
+	t.Helper()
+	wantState(t, reply, state, "")
+	if reply.IsError {
+		t.Errorf("the variable is not there: %s", reply.Text)
+	}
+}
+
+// CHT-04, CHT-06: who has to make room comes back with variables and files.
+func TestVariablesOutliveTheRoom(t *testing.T) {
+	m := machine{t.TempDir()}
+	s, w := m.sleeping(t, func(o *chat.Options) { o.Limits.Kernels = 1 })
+	first := ask(t, s, "", "set x").ChatID
+	ask(t, s, first, "file data.csv 17")
+	second := ask(t, s, "", "set y").ChatID
+	for range 3 {
+		wantGot(t, ask(t, s, first, "get x"), chat.Restored)
+		wantGot(t, ask(t, s, second, "get y"), chat.Restored)
+	}
+	wantGot(t, ask(t, s, second, "get y"), chat.Kept)
+	if w.peak != 1 {
+		t.Errorf("%d interpreters at once; want 1", w.peak)
+	}
+	if n := len(m.folders(t)); n != 2 {
+		t.Errorf("%d checkpoints of 2 chats; want 2: what one replaces is removed", n)
+	}
+}
+
+// Where no checkpoint can be made the variables are lost, and the chat says why.
+func TestNoCheckpointIsTold(t *testing.T) {
+	m := machine{t.TempDir()}
+	s, w := m.sleeping(t, func(o *chat.Options) { o.Limits.Kernels = 1 })
+	w.refuse.Store(true)
+	id := ask(t, s, "", "set x").ChatID
+	ask(t, s, "", "set y")
+	wantState(t, ask(t, s, id, "get x"), chat.Reset, "make room")
+}
+
+// CHT-04: an orderly end keeps the variables of all chats, and what was told to be lost stays lost.
+func TestVariablesOutliveTheProcess(t *testing.T) {
+	m := machine{t.TempDir()}
+	var ids []string
+	var crashed string
+	t.Run("before", func(t *testing.T) {
+		s, _ := m.sleeping(t, nil)
+		for range 6 {
+			ids = append(ids, ask(t, s, "", "set x").ChatID)
+		}
+		crashed = ask(t, s, "", "set x").ChatID
+		ask(t, s, crashed, "crash")
+	})
+	s, _ := m.sleeping(t, nil)
+	for _, id := range ids {
+		wantGot(t, ask(t, s, id, "get x"), chat.Restored)
+		wantGot(t, ask(t, s, id, "get x"), chat.Kept)
+	}
+	wantState(t, ask(t, s, crashed, "get x"), chat.Reset, "crashed")
+	if id := ids[0]; s.Delete(t.Context(), "", id) != nil || len(m.folders(t)) != len(ids) {
+		t.Errorf("%d checkpoints after a chat was deleted; want %d", len(m.folders(t)), len(ids))
+	}
+}
+
+// A checkpoint that cannot be used ends in a reset with the reason, never in an error.
+func TestUnusableCheckpoints(t *testing.T) {
+	for _, c := range []struct {
+		name, reason string
+		spoil        func(t *testing.T, m machine, o *chat.Options, id string)
+	}{
+		{"damaged", "damaged", func(t *testing.T, m machine, _ *chat.Options, _ string) {
+			if err := os.WriteFile(filepath.Join(m.folders(t)[0], "kept"), []byte("{"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{"of another version", "another version", func(_ *testing.T, _ machine, o *chat.Options, _ string) {
+			o.Checkpoints.(*bedroom).bound = "another"
+		}},
+		{"gone", "damaged", func(t *testing.T, m machine, _ *chat.Options, _ string) {
+			if err := os.RemoveAll(m.folders(t)[0]); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		{"older than the last turn", "restarted", func(t *testing.T, m machine, _ *chat.Options, id string) {
+			db := m.records(t)
+			l, c, err := db.Take(t.Context(), id)
+			if err == nil {
+				err = errors.Join(db.SaveTurn(t.Context(), l, c, store.Turn{Number: 2, Runs: []store.Run{{Code: "x"}}}, 9), db.Release(t.Context(), l, ""))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := machine{t.TempDir()}
+			var id string
+			t.Run("before", func(t *testing.T) {
+				s, _ := m.sleeping(t, nil)
+				id = ask(t, s, "", "set x").ChatID
+			})
+			s, _ := m.sleeping(t, func(o *chat.Options) { c.spoil(t, m, o, id) })
+			reply := ask(t, s, id, "set y")
+			wantState(t, reply, chat.Reset, c.reason)
+			if reply.IsError {
+				t.Errorf("an error: %s", reply.Text)
+			}
+			wantGot(t, ask(t, s, id, "get y"), chat.Kept)
+		})
+	}
+}
+
+// A turn in which nothing ran does not make a checkpoint older.
+func TestWordsDoNotOutdate(t *testing.T) {
+	m := machine{t.TempDir()}
+	var id string
+	t.Run("before", func(t *testing.T) {
+		s, _ := m.sleeping(t, nil)
+		id = ask(t, s, "", "set x").ChatID
+	})
+	db := m.records(t)
+	l, c, err := db.Take(t.Context(), id)
+	if err == nil {
+		err = errors.Join(db.SaveTurn(t.Context(), l, c, store.Turn{Number: 2, Message: "hello"}, 9), db.Release(t.Context(), l, ""))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _ := m.sleeping(t, nil)
+	wantGot(t, ask(t, s, id, "get x"), chat.Restored)
+}
+
+// A file that comes while the interpreter is on the disk is there with the variables.
+func TestUploadIntoACheckpoint(t *testing.T) {
+	m := machine{t.TempDir()}
+	var id string
+	for round, name := range []string{"a.txt", "b.txt"} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := m.sleeping(t, nil)
+			if round == 0 {
+				id = ask(t, s, "", "set x").ChatID
+			}
+			if _, err := s.PutFile(t.Context(), "", id, name, strings.NewReader(name)); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	s, _ := m.sleeping(t, nil)
+	wantGot(t, ask(t, s, id, "get x"), chat.Restored)
+	text, err := os.ReadFile(filepath.Join(m.folders(t)[0], "kept"))
+	if err != nil || !strings.Contains(string(text), "a.txt") || !strings.Contains(string(text), "b.txt") {
+		t.Errorf("the interpreter has %s, %v; want both files", text, err)
+	}
+}
+
+// A chat that another process wants comes there with its variables.
+func TestVariablesMove(t *testing.T) {
+	m := machine{t.TempDir()}
+	a, _ := m.sleeping(t, nil)
+	b, _ := m.sleeping(t, nil)
+	id := ask(t, a, "", "set x").ChatID
+	wantGot(t, ask(t, b, id, "get x"), chat.Restored)
+	wantGot(t, ask(t, a, id, "get x"), chat.Restored)
+}
+
+// An idle interpreter is freed, with a checkpoint.
+func TestIdleIsFreed(t *testing.T) {
+	m := machine{t.TempDir()}
+	s, w := m.sleeping(t, func(o *chat.Options) { o.Limits.Idle = time.Millisecond })
+	id := ask(t, s, "", "set x").ChatID
+	for look := time.Tick(time.Millisecond); s.Living() > 0; {
+		<-look
+	}
+	wantGot(t, ask(t, s, id, "get x"), chat.Restored)
+	if n := w.checkpoints.Load(); n < 1 {
+		t.Errorf("%d checkpoints; want some", n)
+	}
+}
+
+// A quiet chat gets a checkpoint once, beside its interpreter, which goes on.
+func TestQuietChatGetsACheckpoint(t *testing.T) {
+	m := machine{t.TempDir()}
+	s, w := m.sleeping(t, nil)
+	id := ask(t, s, "", "set x").ChatID
+	for look := time.Tick(time.Millisecond); len(m.folders(t)) == 0 || w.checkpoints.Load() == 0; {
+		<-look
+	}
+	wantGot(t, ask(t, s, id, "get x"), chat.Kept)
+}
+
+// A guest of a killed process is rescued under the lease that it had, and under no other.
+func TestRescue(t *testing.T) {
+	keep := func(_ context.Context, dir string) error {
+		text, err := json.Marshal(kept{Names: map[string]bool{"x": true}})
+		return errors.Join(err, os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "kept"), text, 0o600))
+	}
+	for _, c := range []struct {
+		name  string
+		moved bool // another process had the chat meanwhile
+		busy  bool
+		state chat.State
+	}{
+		{"idle", false, false, chat.Restored},
+		{"busy", false, true, chat.Restored},
+		{"in other hands since", true, false, chat.Reset},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := machine{t.TempDir()}
+			dead := m.records(t)
+			id := strings.Repeat("a", 26)
+			l, err := dead.Begin(t.Context(), store.Chat{ID: id, Runs: 1})
+			if err == nil {
+				err = errors.Join(dead.SaveTurn(t.Context(), l, store.Chat{ID: id, Runs: 1}, store.Turn{Number: 1, Runs: []store.Run{{Code: "x"}}}, 9), dead.Release(t.Context(), l, ""))
+			}
+			if c.moved && err == nil {
+				var newer store.Lease
+				if newer, _, err = dead.Take(t.Context(), id); err == nil {
+					err = dead.Release(t.Context(), newer, "")
+				}
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, _ := m.sleeping(t, nil)
+			if err := s.Rescue(t.Context(), id+" 1", c.busy, keep); err != nil {
+				t.Fatal(err)
+			}
+			reply := ask(t, s, id, "get x")
+			if told := strings.Contains(reply.Text, "interrupted"); reply.State != c.state || told != c.busy {
+				t.Errorf("state %q, told of an interrupt: %v; want %q, %v", reply.State, told, c.state, c.busy)
+			}
+			if again := ask(t, s, id, "set y"); strings.Contains(again.Text, "interrupted") || again.State != chat.Kept {
+				t.Errorf("the turn after: %q, %s", again.State, again.Text)
+			}
+		})
+	}
+}
+
+// Labels are read from the folders of guests, and a guest of another chat than ours is left alone.
+func TestRescueOfUnknown(t *testing.T) {
+	s, _ := machine{t.TempDir()}.sleeping(t, nil)
+	for _, label := range []string{"", "x", "../.. 1", strings.Repeat("a", 26), strings.Repeat("a", 26) + " x", strings.Repeat("b", 26) + " 1"} {
+		err := s.Rescue(t.Context(), label, false, func(context.Context, string) error { panic("it is nobody's") })
+		if err != nil {
+			t.Errorf("Rescue(%q) = %v", label, err)
+		}
+	}
+}
