@@ -6,14 +6,15 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -21,183 +22,208 @@ import (
 	"runpython/internal/store/sqlite"
 )
 
-const (
-	// kills is how often the server is killed, killsOfAll when all tests are to be played.
-	kills, killsOfAll = 10, 200
-	// chatsAtWork is how many chats are at work when it is.
-	chatsAtWork = 3
-)
-
-// workload is a chat of one client, with what the server has told it.
-type workload struct {
-	id   string
-	told int // the last number that a turn has written and told of
-}
-
-// step runs one turn, which writes the next number, and returns whether it was told of.
-func (w *workload) step(ctx context.Context, s *mcp.ClientSession) (told bool, text string, err error) {
-	args := map[string]any{"message": fmt.Sprintf("open('n', 'w').write('%d')\nprint(open('n').read())", w.told+1)}
-	if w.id != "" {
-		args["chat_id"] = w.id
-	}
-	result, err := s.CallTool(ctx, &mcp.CallToolParams{Name: "chat", Arguments: args})
-	if err != nil {
-		return false, "", err
-	}
-	text = result.Content[0].(*mcp.TextContent).Text
-	if result.IsError {
-		return false, text, nil
-	}
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	w.id = strings.TrimPrefix(lines[len(lines)-1], "chat_id: ")
-	w.told++
-	return true, text, nil
-}
-
-// killable is the program, which is killed.
+// killable is the real program as a server, in a process of its own.
 type killable struct {
 	cmd  *exec.Cmd
-	said io.Reader
+	end  io.Closer // of what it says
+	said sync.WaitGroup
 	url  string
 }
 
-var mcpURL = regexp.MustCompile(`http://127\.0\.0\.1:\d+/mcp`)
+var listening = regexp.MustCompile(`http://127\.0\.0\.1:\d+/mcp`)
 
-func startServer(t *testing.T, data string) *killable {
+// startKillable starts the program on a data folder. The caller kills it.
+func startKillable(t *testing.T, data string) *killable {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), guesttest.Binary(t), "serve", "--data", data, "--listen", "127.0.0.1:0", "--pool", "1", "--packages", "off")
-	said, err := cmd.StderrPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
+	k := &killable{cmd: exec.CommandContext(t.Context(), guesttest.Binary(t), "serve", "--data", data, "--listen", "127.0.0.1:0", "--pool", "1", "--packages", "off")}
+	out, in := io.Pipe()
+	k.cmd.Stdout, k.cmd.Stderr, k.end = in, in, in
+	k.cmd.WaitDelay = time.Second // the keeper may hold on to it
+	if err := k.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for lines := bufio.NewScanner(said); lines.Scan(); {
-		if url := mcpURL.FindString(lines.Text()); url != "" {
-			return &killable{cmd: cmd, said: said, url: url}
-		}
-		t.Log(lines.Text())
+	lines := bufio.NewScanner(out)
+	var all strings.Builder
+	for k.url == "" && lines.Scan() {
+		fmt.Fprintln(&all, lines.Text())
+		k.url = listening.FindString(lines.Text())
 	}
-	t.Fatal("the server ended before it was ready")
-	return nil
+	if k.url == "" {
+		t.Fatalf("the server ended before it was ready:\n%s", all.String())
+	}
+	k.said.Go(func() { _, _ = io.Copy(io.Discard, out) })
+	return k
 }
 
-// kill ends the server as the system does when it needs its memory.
-func (s *killable) kill(t *testing.T) {
+// kill ends the server at once, and leaves its guests.
+func (k *killable) kill(t *testing.T) {
 	t.Helper()
-	if err := s.cmd.Process.Kill(); err != nil {
+	if err := k.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = k.cmd.Wait() // it was killed
+	if err := k.end.Close(); err != nil {
 		t.Error(err)
 	}
-	_, _ = io.Copy(io.Discard, s.said)
-	_ = s.cmd.Wait() // it was killed
+	k.said.Wait()
 }
 
-func (s *killable) connect(t *testing.T) *mcp.ClientSession {
-	t.Helper()
-	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: s.url, MaxRetries: -1}, nil)
+// A teller is a chat that counts its turns in a variable and in a file.
+type teller struct {
+	id    string
+	acked int    // the count of the last turn that was answered
+	tries int    // since then that were not answered, and may have run
+	lost  string // why the count has begun anew, as the last turn has said
+}
+
+const count = `n = globals().get('n', 0) + 1
+old = int(open('n').read()) if n > 1 else 0
+_ = open('n', 'w').write(str(n))
+print('count', n, old)`
+
+var counted = regexp.MustCompile(`count (\d+) (\d+)`)
+
+// turn runs one turn, and reports whether it was answered. What is wrong with the answer fails the test.
+func (c *teller) turn(ctx context.Context, t *testing.T, session *mcp.ClientSession, mayReset bool) bool {
+	arguments := map[string]any{"message": count}
+	if c.id != "" {
+		arguments["chat_id"] = c.id
+	}
+	result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "chat", Arguments: arguments})
 	if err != nil {
-		t.Fatalf("connect: %v", err)
+		c.tries++
+		return false
 	}
-	return session
+	text := result.Content[0].(*mcp.TextContent).Text
+	found := counted.FindStringSubmatch(text)
+	if found == nil || result.IsError {
+		t.Errorf("chat %q: %s", c.id, text)
+		return false
+	}
+	n, _ := strconv.Atoi(found[1]) // digits
+	old, _ := strconv.Atoi(found[2])
+	c.lost = ""
+	if _, reason, reset := strings.Cut(text, "state: reset"); reset {
+		c.lost = reason
+	}
+	switch {
+	case mayReset && c.lost != "":
+	case n <= c.acked, n > c.acked+1+c.tries, c.lost != "":
+		t.Errorf("chat %q counts %d after %d: %s", c.id, n, c.acked, text)
+	case old != n-1:
+		t.Errorf("chat %q: its file has %d at %d", c.id, old, n)
+	}
+	c.acked, c.tries = n, 0
+	_, id, _ := strings.Cut(text, "chat_id: ")
+	c.id = strings.TrimSpace(id)
+	return true
 }
 
-// TestKilledServerLosesNothing kills the server at points by chance while several chats are at work. The next one knows
-// each turn that was told of, with its file, and says that the variables are lost.
+// kills is how often the server is killed.
+const kills = 10
+
+// Whenever the server is killed, no variable, file and transcript of a turn is lost that was answered.
 func TestKilledServerLosesNothing(t *testing.T) {
+	guesttest.Long(t)
 	data := guesttest.Data(t)
-	rounds := kills
-	if guesttest.Every() {
-		rounds = killsOfAll
+	chats := make([]*teller, 3)
+	for i := range chats {
+		chats[i] = &teller{}
 	}
-	all := make([]*workload, chatsAtWork)
-	for i := range all {
-		all[i] = &workload{}
-	}
-	for round := range rounds {
-		s := startServer(t, data)
-		s.workUntilKilled(t, all)
-		checkKept(t, data, round, all)
-	}
-}
-
-// workUntilKilled has all chats go on, and kills the server when some turns were told of.
-func (s *killable) workUntilKilled(t *testing.T, all []*workload) {
-	t.Helper()
-	var left atomic.Int64
-	left.Store(int64(chatsAtWork + rand.IntN(3*chatsAtWork)))
-	enough := make(chan struct{})
-	var wait sync.WaitGroup
-	for _, w := range all {
-		session := s.connect(t)
-		wait.Go(func() {
-			defer func() { _ = session.Close() }() // the server is gone
-			for first := w.told > 0; ; first = false {
-				told, text, err := w.step(t.Context(), session)
-				if err != nil {
-					return // it was killed
+	for range kills {
+		server := startKillable(t, data)
+		ctx, cancel := context.WithCancel(t.Context())
+		var work sync.WaitGroup
+		answers := make(chan struct{}, 1000)
+		for _, c := range chats {
+			session := connect(t, &mcp.StreamableClientTransport{Endpoint: server.url, MaxRetries: -1})
+			work.Go(func() {
+				for c.turn(ctx, t, session, false) {
+					answers <- struct{}{}
 				}
-				if !told || first && !strings.Contains(text, "restarted") {
-					t.Errorf("chat %s after a restart, or later: %s", w.id, text)
-				}
-				if left.Add(-1) == 0 {
-					close(enough)
-				}
-				if t.Failed() {
-					return
-				}
-			}
-		})
+			})
+		}
+		for range len(chats) + rand.IntN(30) {
+			<-answers
+		}
+		server.kill(t)
+		cancel()
+		work.Wait()
+		if t.Failed() {
+			break
+		}
 	}
-	done := make(chan struct{})
-	go func() { wait.Wait(); close(done) }()
-	select {
-	case <-enough:
-	case <-done: // something is wrong
+	server := startKillable(t, data)
+	for _, c := range chats {
+		session := connect(t, &mcp.StreamableClientTransport{Endpoint: server.url})
+		if !c.turn(t.Context(), t, session, false) {
+			t.Errorf("chat %q is not answered in the end", c.id)
+		}
 	}
-	s.kill(t)
-	<-done
-}
-
-// checkKept looks into the database and the files as the next server will find them.
-func checkKept(t *testing.T, data string, round int, all []*workload) {
-	t.Helper()
+	server.kill(t)
 	records, err := sqlite.Open(t.Context(), filepath.Join(data, "chats.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range all {
-		if w.id == "" {
-			continue // its first turn was not told of
+	for _, c := range chats {
+		turns, err := records.Turns(t.Context(), c.id, 1000)
+		last := ""
+		if len(turns) > 0 && len(turns[len(turns)-1].Runs) == 1 {
+			last = turns[len(turns)-1].Runs[0].Stdout
 		}
-		turns, err := records.Turns(t.Context(), w.id, 1<<20)
-		if err != nil || len(turns) < w.told || len(turns) > 0 && turns[len(turns)-1].Number != len(turns) {
-			t.Fatalf("round %d, chat %s: %d turns are kept, %v; want the %d that were told of", round, w.id, len(turns), err, w.told)
+		if err != nil || !strings.HasPrefix(last, fmt.Sprintf("count %d ", c.acked)) {
+			t.Errorf("the transcript of chat %q ends with %q, %v; want count %d", c.id, last, err, c.acked)
 		}
-		// The turn that nobody was told of may have been kept as well, or its file alone.
-		f, err := records.File(t.Context(), w.id, "n")
-		if err != nil || f.Size == 0 {
-			t.Fatalf("round %d, chat %s: the file is %+v, %v", round, w.id, f, err)
-		}
-		name := filepath.Join(data, "content", f.Hash[:2], f.Hash[2:])
-		want := []string{fmt.Sprint(w.told), fmt.Sprint(w.told + 1)}
-		if got := readFile(t, name); got != want[0] && got != want[1] {
-			t.Errorf("round %d, chat %s: the file has %q; want one of %q", round, w.id, got, want)
-		}
-		// Numbers go on with the turns that are kept.
-		w.told = len(turns)
 	}
 	if err := records.Close(); err != nil {
 		t.Error(err)
 	}
 }
 
-func readFile(t *testing.T, name string) string {
+// When the machine ends, the variables since the last checkpoint are lost, which the chat tells; files are there.
+func TestKilledMachineIsTold(t *testing.T) {
+	guesttest.Long(t)
+	data := guesttest.Data(t)
+	server := startKillable(t, data)
+	session := connect(t, &mcp.StreamableClientTransport{Endpoint: server.url, MaxRetries: -1})
+	stored, lost := &teller{}, &teller{}
+	stored.turn(t.Context(), t, session, false)
+	for look := time.Tick(10 * time.Millisecond); ; <-look { // the background makes one
+		if found, err := filepath.Glob(filepath.Join(data, "checkpoints", "*")); err != nil || len(found) > 0 && recorded(t, data, stored.id) {
+			break
+		}
+	}
+	lost.turn(t.Context(), t, session, false)
+	if err := server.cmd.Process.Signal(syscall.SIGSTOP); err != nil { // nobody makes a checkpoint any more
+		t.Fatal(err)
+	}
+	known := recorded(t, data, lost.id)
+	for _, process := range processesNaming(t, data) {
+		pid, _ := strconv.Atoi(strings.Fields(process)[0])
+		_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by another
+	}
+	server.kill(t)
+	server = startKillable(t, data)
+	session = connect(t, &mcp.StreamableClientTransport{Endpoint: server.url})
+	if !stored.turn(t.Context(), t, session, false) {
+		t.Error("the chat with a checkpoint is not answered")
+	}
+	if !lost.turn(t.Context(), t, session, true) || !known && !strings.Contains(lost.lost, "restarted") {
+		t.Errorf("the loss of the other is told as %q; want that the server was restarted", lost.lost)
+	}
+	server.kill(t)
+}
+
+// recorded reports whether a chat has a checkpoint.
+func recorded(t *testing.T, data, id string) bool {
 	t.Helper()
-	data, err := os.ReadFile(name)
+	records, err := sqlite.Open(t.Context(), filepath.Join(data, "chats.db"))
 	if err != nil {
+		t.Fatal(err)
+	}
+	_, missing := records.Checkpoint(t.Context(), id)
+	if err := records.Close(); err != nil {
 		t.Error(err)
 	}
-	return string(data)
+	return missing == nil
 }
