@@ -66,6 +66,9 @@ type Store interface {
 	// SaveResult makes room for f within most by removing the oldest results of the chat, whose contents it returns.
 	SaveResult(ctx context.Context, l store.Lease, run int, f store.File, most store.Bounds) (gone []string, err error)
 	Result(ctx context.Context, id string, run int, name string) (store.File, error)
+	// Results returns the results of a chat, oldest first. Outlines tells of the turns of each chat that has some.
+	Results(ctx context.Context, id string) ([]store.Result, error)
+	Outlines(ctx context.Context, begin int) ([]store.Outline, error)
 
 	// Stored returns how many bytes each chat has. Unreferenced returns those of some contents that no record refers to.
 	Stored(ctx context.Context) (map[string]int64, error)
