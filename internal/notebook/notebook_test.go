@@ -114,7 +114,7 @@ func TestIPYNBIsValid(t *testing.T) {
 	check.Env = append(os.Environ(), "PYTHONPATH="+os.Getenv("RUNPYTHON_TEST_NBFORMAT"))
 	out, err := check.CombinedOutput()
 	if check.ProcessState.ExitCode() == 77 {
-		t.Skip("there is no nbformat to validate the notebook with; .ci/nbformat installs it")
+		t.Skip("there is no nbformat to validate the notebook with: install it, or name a folder that has it by RUNPYTHON_TEST_NBFORMAT")
 	}
 	if err != nil {
 		t.Errorf("nbformat: %v\n%s", err, out)
