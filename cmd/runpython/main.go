@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"runtime/debug"
@@ -65,6 +66,13 @@ func program() cli.Program {
 			}
 			return a, nil
 		},
+		OpenRecords: func(ctx context.Context, c config.Config, log *slog.Logger) (cli.Records, error) {
+			r, err := app.OpenRecords(ctx, c, log)
+			if err != nil {
+				return nil, err
+			}
+			return records{r}, nil
+		},
 		Doctor: func(ctx context.Context, c config.Config) ([]cli.Check, error) {
 			build, err := thisBuild()
 			if err != nil {
@@ -73,6 +81,15 @@ func program() cli.Program {
 			return checks(app.Doctor(ctx, c, build)), nil
 		},
 	}
+}
+
+// records are those of app as the command line wants them.
+type records struct{ *app.Records }
+
+// Backup implements cli.Records.
+func (r records) Backup(ctx context.Context, w io.Writer) (cli.Backup, error) {
+	b, err := r.Records.Backup(ctx, w)
+	return cli.Backup(b), err //nolint:wrapcheck // the same contract
 }
 
 func thisBuild() (app.Build, error) {

@@ -12,9 +12,15 @@ import (
 	"runpython/internal/store/sqlite"
 )
 
+// What a data folder has of chats.
+const (
+	databaseFile  = "chats.db"
+	contentFolder = "content"
+)
+
 // openRecords opens the database of chats, and the folder of their files.
 func (a *App) openRecords(ctx context.Context) (*database.Store, *content.Store, error) {
-	open := func() (*database.Store, error) { return sqlite.Open(ctx, filepath.Join(a.config.Data, "chats.db")) }
+	open := func() (*database.Store, error) { return sqlite.Open(ctx, filepath.Join(a.config.Data, databaseFile)) }
 	if url := a.config.Database.Reveal(); url != config.DatabaseSQLite {
 		open = func() (*database.Store, error) { return postgres.Open(ctx, url) }
 	}
@@ -23,7 +29,7 @@ func (a *App) openRecords(ctx context.Context) (*database.Store, *content.Store,
 		return nil, nil, err //nolint:wrapcheck // it says what it is
 	}
 	a.onClose("database", records.Close)
-	files, err := content.Open(ctx, filepath.Join(a.config.Data, "content"))
+	files, err := content.Open(ctx, filepath.Join(a.config.Data, contentFolder))
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the chats: %w", err)
 	}

@@ -76,6 +76,9 @@ type Store interface {
 	// SaveResult makes room for f within most by removing the oldest results of the chat, whose contents it returns.
 	SaveResult(ctx context.Context, l store.Lease, run int, f store.File, most store.Bounds) (gone []string, err error)
 	Result(ctx context.Context, id string, run int, name string) (store.File, error)
+	// Results returns the results of a chat, oldest first. Outlines tells of the turns of each chat that has some.
+	Results(ctx context.Context, id string) ([]store.Result, error)
+	Outlines(ctx context.Context, begin int) ([]store.Outline, error)
 
 	// SaveCheckpoint and DropCheckpoint return the folder of the checkpoint that the chat had, "" for none.
 	SaveCheckpoint(ctx context.Context, l store.Lease, c store.Checkpoint) (gone string, err error)

@@ -32,8 +32,10 @@ func (s *Service) note(ctx context.Context, c *conversation, e agent.Exchange, r
 	for _, step := range e.Steps {
 		t.Steps = append(t.Steps, store.Step(step))
 	}
-	for _, r := range runs[max(0, len(runs)-keptRuns):] {
+	first := max(0, len(runs)-keptRuns)
+	for i, r := range runs[first:] {
 		t.Runs = append(t.Runs, store.Run{
+			Number: c.runs - len(runs) + first + i + 1, Cut: len(r.Code) > keptSource,
 			Code: excerpt.Middle(r.Code, keptSource), Stdout: excerpt.Middle(r.Stdout, keptOutput), Stderr: excerpt.Middle(r.Stderr, keptOutput),
 			Value: excerpt.Middle(r.Value, keptOutput), Error: excerpt.Middle(r.Error, keptOutput),
 		})

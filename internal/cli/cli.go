@@ -42,6 +42,9 @@ type Program struct {
 	// lacks something is fault.Unsupported.
 	Open func(context.Context, config.Config, *slog.Logger) (App, error)
 
+	// OpenRecords opens the chats that are kept, without what runs code. The caller closes what it returns.
+	OpenRecords func(context.Context, config.Config, *slog.Logger) (Records, error)
+
 	// Doctor examines the machine and returns every check, in the order to show
 	// them. An error means that it could not examine, not that it found something.
 	Doctor func(context.Context, config.Config) ([]Check, error)
@@ -71,6 +74,27 @@ type App interface {
 
 	// Close ends everything, guests too, within a bounded time.
 	Close() error
+}
+
+// Records are the chats that are kept, of all owners. An unknown chat is a fault.NotFound.
+type Records interface {
+	// Summaries returns all chats, last used first.
+	Summaries(ctx context.Context) ([]chat.Summary, error)
+	Transcript(ctx context.Context, id string) (*chat.Transcript, error)
+	// Open returns the content of a file of a transcript, which the caller closes.
+	Open(ctx context.Context, t *chat.Transcript, f chat.File) (io.ReadCloser, error)
+	// Delete removes a chat. It waits for a turn that is under way, also in another process.
+	Delete(ctx context.Context, id string) error
+	// Backup writes an archive of all chats, a gzipped tar, and tells what it holds.
+	Backup(ctx context.Context, w io.Writer) (Backup, error)
+	Close() error
+}
+
+// A Backup is what an archive holds.
+type Backup struct {
+	Chats   int
+	Files   int // contents of files and results
+	Missing int // that records name and the disk does not have
 }
 
 // Streams are what a command reads, writes and finds in its environment.
@@ -155,7 +179,7 @@ func (c *command) root() *cobra.Command {
 	root.SetFlagErrorFunc(c.wrongFlag)
 	c.flags.AddCommon(root.PersistentFlags())
 	root.PersistentFlags().SortFlags = false
-	root.AddCommand(c.serveCommand(), c.stdioCommand(), c.chatCommand(), c.evalCommand(), c.doctorCommand(), c.versionCommand())
+	root.AddCommand(c.serveCommand(), c.stdioCommand(), c.chatCommand(), c.chatsCommand(), c.backupCommand(), c.evalCommand(), c.doctorCommand(), c.versionCommand())
 	return root
 }
 

@@ -19,7 +19,7 @@ import (
 // The exit codes, a contract. exitCodes is their text in help.
 const (
 	ExitOK          = 0   // done
-	ExitCode        = 1   // the code failed, hit a limit, or there was nothing to run; of eval, too little has passed or is proved
+	ExitCode        = 1   // the code failed, hit a limit, or there was nothing to run; there is no such chat; of eval, too little has passed or is proved
 	ExitUsage       = 2   // wrong usage: arguments, settings, the file of settings
 	ExitMachine     = 3   // the machine or the build lacks something that is needed
 	ExitFailure     = 4   // the program itself failed, or is too busy; of eval, an attempt could not be played

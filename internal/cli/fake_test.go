@@ -42,7 +42,8 @@ func fakeProgram() cli.Program {
 			}
 			return &fakeApp{log: log, files: make(map[string]string)}, nil
 		},
-		Doctor: fakeDoctor,
+		OpenRecords: openFakeRecords,
+		Doctor:      fakeDoctor,
 	}
 }
 

@@ -112,6 +112,10 @@ type Config struct {
 	JSON   bool     // print one JSON object
 	Chat   string   // the chat to continue, or ""; as typed, not checked
 	Output string   // where chat saves pictures and files, or "" for the default
+	Format string   // of exports, FormatIPYNB or FormatPy
+	Out    string   // file for the export, "" for standard output
+	Force  bool     // replace a file that is there
+	Yes    bool     // delete without asking
 	Files  []string // files that chat puts into /work before the run
 }
 
@@ -190,6 +194,7 @@ func Default(env Lookup) Config {
 		Repeat:   1,
 		Parallel: 1,
 
+		Format:    FormatIPYNB,
 		LogFormat: FormatText,
 		LogLevel:  slog.LevelInfo,
 		Listen:    "127.0.0.1:8000",

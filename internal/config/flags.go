@@ -54,7 +54,7 @@ func (f *Flags) add(fs *pflag.FlagSet, s setting) {
 		v = &flag{arg: s.arg, list: s.reset != nil, initial: s.get(&f.base)}
 		f.given[s.name] = v
 	}
-	fs.Var(v, s.name, s.help())
+	fs.VarP(v, s.name, s.short, s.help())
 	if s.arg == "" {
 		fs.Lookup(s.name).NoOptDefVal = "true"
 	}

@@ -19,6 +19,7 @@ import (
 // Flag, variable, key, range, help and the tests over the table follow.
 type setting struct {
 	name  string   // of the flag and of the key; lower case with dashes
+	short string   // one letter that is the flag as well, or ""
 	usage string   // one phrase, without range, variable and default
 	on    []string // commands that have the flag; nil: all of them
 
@@ -38,6 +39,12 @@ const (
 	chat   = "chat"
 	doctor = "doctor"
 	eval   = "eval"
+
+	list   = "list" // of chats, as the next three
+	show   = "show"
+	export = "export"
+	remove = "delete"
+	backup = "backup"
 )
 
 // settings returns the table, in the order of help.
@@ -90,7 +97,7 @@ func settings() []setting {
 		entry("auth", optional(choice(AuthNone)), "\"none\" lets everybody who reaches the address run code", []string{serve},
 			func(c *Config) *string { return &c.Auth }),
 
-		entry("json", boolean(), "print one JSON object and nothing else on standard output", []string{chat, doctor, eval},
+		entry("json", boolean(), "print one JSON object and nothing else on standard output", []string{chat, doctor, eval, list, show},
 			func(c *Config) *bool { return &c.JSON }),
 		entry("chat", word("ID"), "continue this chat, also one of another process", []string{chat},
 			func(c *Config) *string { return &c.Chat }),
@@ -98,7 +105,7 @@ func settings() []setting {
 			func(c *Config) *string { return &c.Output }),
 		repeated("file", word("FILE"), "put this file into /work before the run; may be repeated", []string{chat},
 			func(c *Config) *[]string { return &c.Files }),
-	}, slices.Concat(packageSettings(), modelSettings(), evalSettings())...)
+	}, slices.Concat(packageSettings(), modelSettings(), evalSettings(), keptSettings())...)
 }
 
 // variablePrefix begins the name of each variable of a setting.

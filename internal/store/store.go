@@ -79,7 +79,9 @@ type Step struct {
 
 // A Run is one execution of code in a Turn.
 type Run struct {
+	Number int    `json:"number,omitempty"` // of all runs of the chat; results are named by it
 	Code   string `json:"code"`
+	Cut    bool   `json:"cut,omitempty"` // Code lacks its middle
 	Stdout string `json:"stdout,omitempty"`
 	Stderr string `json:"stderr,omitempty"`
 	Value  string `json:"value,omitempty"` // of the last expression
@@ -103,6 +105,19 @@ type File struct {
 	MIMEType string
 	Stamp    string    // as the guest gave it; changes when the file does
 	Saved    time.Time // when the content was kept; zero without content
+}
+
+// A Result is something that a run has made beside its files: a picture, or long output.
+type Result struct {
+	Run  int // the number of the run
+	File File
+}
+
+// An Outline is what a list of chats shows of the turns of one.
+type Outline struct {
+	Chat  string // its id
+	Turns int    // also those that are not kept any more
+	Begin string // the first bytes of the first message that is kept, maybe with a part of a character at the end
 }
 
 // A Listed is a file in a list of all of an owner's.

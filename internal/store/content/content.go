@@ -162,7 +162,7 @@ func (d *Draft) Keep() (name string, size int64, err error) {
 	name = hex.EncodeToString(d.hash.Sum(nil))
 	// Guests see their files through links to these; whoever the guest's user is may read and
 	// write them there. The folder above is closed to others.
-	err = errors.Join(d.file.Chmod(shared), d.file.Close())
+	err = errors.Join(d.file.Chmod(Mode), d.file.Close())
 	if err == nil {
 		err = d.store.hold(name, d.file.Name())
 	}
@@ -172,8 +172,8 @@ func (d *Draft) Keep() (name string, size int64, err error) {
 	return name, d.size, nil
 }
 
-// shared is the mode of what guests see, whatever the process's mask is.
-const shared = 0o666
+// Mode is that of contents: guests see them, whatever the process's mask is.
+const Mode = 0o666
 
 // hold gives a complete file its name, unless the same content is there, and makes of the draft a hold on it.
 func (s *Store) hold(name, draft string) error {
@@ -369,12 +369,12 @@ func (s *Store) Copy(name, path string) error {
 		return err
 	}
 	defer func() { _ = from.Close() }() // only read
-	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, shared)
+	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, Mode)
 	if err != nil {
 		return fmt.Errorf("copy a kept file: %w", err)
 	}
 	_, err = io.Copy(to, from)
-	if err := errors.Join(err, to.Chmod(shared), to.Close()); err != nil {
+	if err := errors.Join(err, to.Chmod(Mode), to.Close()); err != nil {
 		return fmt.Errorf("copy a kept file: %w", err)
 	}
 	return nil
@@ -382,5 +382,5 @@ func (s *Store) Copy(name, path string) error {
 
 // path spreads the names over folders. A name is 64 hex digits.
 func (s *Store) path(name string) string {
-	return filepath.Join(s.dir, name[:2], name[2:])
+	return filepath.Join(s.dir, PathOf(name))
 }

@@ -56,6 +56,9 @@ type Dialect struct {
 	// machines: then only time tells.
 	Announce func(process string) (io.Closer, error)
 	Ended    func(process string) bool
+	// Copy makes a file of the database of db as it is at one moment, and has prepare work on that before it is closed. Nil
+	// where the database is no file.
+	Copy func(ctx context.Context, db *sql.DB, file string, prepare func(*sql.DB) error) error
 }
 
 // Store is safe for concurrent use. Close it.

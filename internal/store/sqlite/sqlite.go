@@ -71,7 +71,7 @@ func Open(ctx context.Context, name string) (_ *database.Store, err error) {
 		return nil, errors.Join(fmt.Errorf("open the database: %w", explain(err)), read.Close(), write.Close())
 	}
 	d := dialect()
-	d.Announce, d.Ended = presence.announce, presence.ended
+	d.Announce, d.Ended, d.Copy = presence.announce, presence.ended, copyTo
 	return finish(ctx, read, write, d)
 }
 

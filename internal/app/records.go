@@ -1,0 +1,85 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+
+	"runpython/internal/chat"
+	"runpython/internal/config"
+	"runpython/internal/fault"
+	"runpython/internal/store"
+	"runpython/internal/store/content"
+	"runpython/internal/store/database"
+)
+
+// Records are the chats that are kept, of all owners, without what runs code. They are safe for concurrent use, also while
+// a server uses the same. Close them.
+type Records struct {
+	app   *App // with nothing but chats
+	chats *database.Store
+	files *content.Store
+}
+
+// OpenRecords opens the chats that are kept.
+func OpenRecords(ctx context.Context, c config.Config, log *slog.Logger) (_ *Records, err error) {
+	r := &Records{app: &App{config: c, log: log}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.Close())
+		}
+	}()
+	if err := os.MkdirAll(c.Data, 0o700); err != nil {
+		return nil, fault.New(fault.Unsupported, err, "the data folder "+c.Data+" cannot be made: choose another with --data")
+	}
+	if r.chats, r.files, err = r.app.openRecords(ctx); err != nil {
+		return nil, lacking(err, c.Data)
+	}
+	r.app.chats = chat.NewService(chat.Options{Store: r.chats, Content: r.files, Log: log, Limits: chat.Limits{Chats: c.MaxChats, Keep: c.Keep, Storage: c.MaxStorage}})
+	r.app.onClose("chats", r.app.chats.Close)
+	return r, nil
+}
+
+// Close lets go of the chats.
+func (r *Records) Close() error { return r.app.Close() }
+
+// Summaries returns all chats; see chat.Service.
+func (r *Records) Summaries(ctx context.Context) ([]chat.Summary, error) {
+	return r.app.chats.Summaries(ctx) //nolint:wrapcheck // the same contract
+}
+
+// Transcript returns what was said and run in a chat of any owner. An unknown one is fault.NotFound.
+func (r *Records) Transcript(ctx context.Context, id string) (t *chat.Transcript, err error) {
+	err = r.of(ctx, id, func(owner string) error {
+		t, err = r.app.chats.Transcript(ctx, owner, id)
+		return err //nolint:wrapcheck // the same contract
+	})
+	return t, err
+}
+
+// Delete removes a chat of any owner; see chat.Service. An unknown one is fault.NotFound.
+func (r *Records) Delete(ctx context.Context, id string) error {
+	return r.of(ctx, id, func(owner string) error { return r.app.chats.Delete(ctx, owner, id) })
+}
+
+// Open returns the content of a file of a transcript, which the caller closes.
+func (r *Records) Open(ctx context.Context, t *chat.Transcript, f chat.File) (io.ReadCloser, error) {
+	_, body, err := r.app.chats.OpenFile(ctx, t.Owner, f.URI)
+	return body, err //nolint:wrapcheck // the same contract
+}
+
+// of does something with a chat of whoever it belongs to.
+func (r *Records) of(ctx context.Context, id string, do func(owner string) error) error {
+	record, err := r.chats.Chat(ctx, id)
+	if err == nil {
+		err = do(record.Owner)
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return fault.New(fault.NotFound, err, fmt.Sprintf("there is no chat %q: `runpython chats list` shows those that are there", strings.ToValidUTF8(id, "\uFFFD")))
+	}
+	return err
+}

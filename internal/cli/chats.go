@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"runpython/internal/chat"
+	"runpython/internal/cli/console"
+	"runpython/internal/config"
+)
+
+const chatsHelp = `Lists, shows, exports and deletes the chats that are kept in --data and --database, those of all users. It may
+be called while a server runs on them.`
+
+const listHelp = `Lists the chats that are kept, last used first: id, begin, last use, turns, size, first words. With --json it is
+one object on standard output:
+
+  {"chats": [{"id", "owner", "begun", "used", "turns", "bytes", "begin"}]}`
+
+const deleteHelp = `Deletes chats with their transcripts, files and variables. On a terminal it asks first; elsewhere --yes must say so.
+A chat that is in use is deleted after its turn, also one of a server.`
+
+// beginWidth is how many characters of the first message a list shows.
+const beginWidth = 60
+
+// timeForm is how times are shown to people.
+const timeForm = "2006-01-02 15:04"
+
+func (c *command) chatsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "chats",
+		Short: "List, show, export or delete chats that are kept",
+		Long:  chatsHelp,
+		Args:  c.noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			return usagef("chats needs to be told what to do: list, show, export or delete")
+		},
+	}
+	cmd.AddCommand(
+		c.add(&cobra.Command{Use: "list", Short: "List all chats", Long: listHelp, Args: c.noArguments}, true, c.listChats),
+		c.add(&cobra.Command{Use: "show ID", Short: "Show what was said and run", Long: showHelp, Args: c.someArguments("chat", 1)}, true, c.showChat),
+		c.add(&cobra.Command{Use: "export ID", Short: "Write a notebook or a script", Long: exportHelp, Example: exportExamples, Args: c.someArguments("chat", 1)}, true, c.exportChat),
+		c.add(&cobra.Command{Use: "delete ID…", Short: "Delete chats", Long: deleteHelp, Args: c.someArguments("chat", maxDeleted)}, true, c.deleteChats),
+	)
+	return cmd
+}
+
+// maxDeleted is how many chats one call deletes.
+const maxDeleted = 1000
+
+// someArguments refuses none and more than so many.
+func (c *command) someArguments(what string, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		c.usage = cmd.CommandPath()
+		switch {
+		case len(args) == 0:
+			return usagef("%s needs to be told which %s", cmd.Name(), what)
+		case len(args) > most:
+			return usagef("%s takes %d arguments at most, but got %d", cmd.Name(), most, len(args))
+		}
+		return nil
+	}
+}
+
+// withRecords opens the chats that are kept, lets use use them and closes them.
+func (c *command) withRecords(ctx context.Context, cfg config.Config, use func(context.Context, Records) error) error {
+	ctx, stop := interruptible(ctx)
+	defer stop()
+	records, err := c.program.OpenRecords(ctx, cfg, c.logger(cfg))
+	if err != nil {
+		return err
+	}
+	err = use(ctx, records)
+	return errors.Join(err, records.Close())
+}
+
+// summaryJSON is the form of a chat in a list with --json, a contract.
+type summaryJSON struct {
+	ID    string    `json:"id"`
+	Owner string    `json:"owner"`
+	Begun time.Time `json:"begun"`
+	Used  time.Time `json:"used"`
+	Turns int       `json:"turns"`
+	Bytes int64     `json:"bytes"`
+	Begin string    `json:"begin"`
+}
+
+func summaryForm(s chat.Summary) summaryJSON {
+	return summaryJSON{s.ID, s.Owner, s.Begun.UTC(), s.Used.UTC(), s.Turns, s.Bytes, s.Begin}
+}
+
+func (c *command) listChats(ctx context.Context, cfg config.Config, _ []string) error {
+	return c.withRecords(ctx, cfg, func(ctx context.Context, records Records) error {
+		all, err := records.Summaries(ctx)
+		if err != nil {
+			return err
+		}
+		if cfg.JSON {
+			forms := make([]summaryJSON, len(all))
+			for i, s := range all {
+				forms[i] = summaryForm(s)
+			}
+			return c.printJSON("chats", struct {
+				Chats []summaryJSON `json:"chats"`
+			}{forms})
+		}
+		var b strings.Builder
+		if len(all) > 0 {
+			fmt.Fprintf(&b, "%-26s  %-16s  %-16s  %5s  %8s  %s\n", "ID", "BEGUN", "LAST USED", "TURNS", "SIZE", "FIRST WORDS")
+		}
+		for _, s := range all {
+			fmt.Fprintf(&b, "%-26s  %s  %s  %5d  %8s  %s\n", s.ID, s.Begun.Local().Format(timeForm), s.Used.Local().Format(timeForm), s.Turns, shortSize(s.Bytes), firstWords(s.Begin))
+		}
+		return c.show(b.String())
+	})
+}
+
+// firstWords is the begin of a message in one line.
+func firstWords(text string) string {
+	letters := []rune(strings.Join(strings.Fields(text), " "))
+	if len(letters) > beginWidth {
+		return string(letters[:beginWidth-1]) + "…"
+	}
+	return string(letters)
+}
+
+// show writes text to standard output, made harmless where that is a terminal.
+func (c *command) show(text string) error {
+	if _, terminal := console.Terminal(c.Out); terminal {
+		text = console.Clean(text)
+	}
+	_, err := io.WriteString(c.Out, text)
+	return err
+}
+
+func (c *command) deleteChats(ctx context.Context, cfg config.Config, args []string) error {
+	if !cfg.Yes {
+		if err := c.confirm(args); err != nil {
+			return err
+		}
+	}
+	return c.withRecords(ctx, cfg, func(ctx context.Context, records Records) error {
+		var errs []error
+		for _, id := range args {
+			c.status.Start("deleting " + id)
+			err := records.Delete(ctx, id)
+			c.status.Stop()
+			if ctx.Err() != nil {
+				return errors.Join(append(errs, context.Cause(ctx))...)
+			}
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			fmt.Fprintf(c.status, "deleted: %s\n", id)
+		}
+		return errors.Join(errs...)
+	})
+}
+
+// confirm asks the person at the terminal whether chats are to be deleted.
+func (c *command) confirm(ids []string) error {
+	in, terminal := console.Terminal(c.In)
+	if !terminal {
+		return usagef("standard input is no terminal to ask at: say --yes to delete without being asked")
+	}
+	what := "chat " + ids[0]
+	if len(ids) > 1 {
+		what = fmt.Sprintf("%d chats", len(ids))
+	}
+	fmt.Fprintf(c.status, "Delete %s with all files and variables? [y/N] ", console.Clean(what))
+	answer, err := bufio.NewReader(io.LimitReader(in, maxAnswerBytes)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return nil
+	}
+	c.say("nothing was deleted")
+	return saidError{ExitCode}
+}
+
+// maxAnswerBytes bounds what is read of an answer.
+const maxAnswerBytes = 1 << 10
