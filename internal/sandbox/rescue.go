@@ -46,7 +46,7 @@ func (h *Host) Rescue(ctx context.Context, keep func(ctx context.Context, guest 
 			})
 		}
 		wait.Wait()
-		return errors.Join(append(errs, err)...)
+		return errors.Join(err, errors.Join(errs...))
 	})
 }
 

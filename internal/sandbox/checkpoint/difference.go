@@ -211,9 +211,9 @@ func (e *encoder) flush() error {
 	if e.count == 0 {
 		return nil
 	}
-	numbers := []uint64{e.kind, uint64(e.count)} //nolint:gosec // counts are not negative
+	numbers := []uint64{e.kind, uint64(e.count)}
 	if e.kind == recordCopied {
-		numbers = []uint64{e.kind, uint64(e.from.file), uint64(e.from.at), uint64(e.count)} //nolint:gosec // likewise
+		numbers = []uint64{e.kind, uint64(e.from.file), uint64(e.from.at), uint64(e.count)}
 	}
 	err := e.write(numbers...)
 	if err == nil {
@@ -272,18 +272,18 @@ func (d *decoder) decode(to io.Writer, most int64) error {
 		if err != nil {
 			return err //nolint:wrapcheck // by Unpack
 		}
-		if count > uint64(most) { //nolint:gosec // most is not negative
+		if count > uint64(most) {
 			return errRecords
 		}
-		source, err := d.source(kind, from, int64(count)) //nolint:gosec // not more than most
+		source, err := d.source(kind, from, int64(count))
 		if err != nil {
 			return err
 		}
-		n, err := io.CopyBuffer(writerOnly{to}, io.LimitReader(source, int64(count)), d.buffer) //nolint:gosec // likewise
+		n, err := io.CopyBuffer(writerOnly{to}, io.LimitReader(source, int64(count)), d.buffer)
 		if err != nil {
 			return err //nolint:wrapcheck // by Unpack
 		}
-		if uint64(n) != count { //nolint:gosec // not negative
+		if uint64(n) != count {
 			return io.ErrUnexpectedEOF
 		}
 		most -= n
@@ -314,10 +314,10 @@ func (d *decoder) place() (place, error) {
 	if err != nil {
 		return place{}, err //nolint:wrapcheck // by Unpack
 	}
-	if number >= uint64(len(d.base.sizes)) || at > uint64(d.base.sizes[number]) { //nolint:gosec // sizes are not negative
+	if number >= uint64(len(d.base.sizes)) || at > uint64(d.base.sizes[number]) {
 		return place{}, errRecords
 	}
-	return place{int(number), int64(at)}, nil //nolint:gosec // both are bounded by now
+	return place{int(number), int64(at)}, nil
 }
 
 // writerOnly keeps io.CopyBuffer to its buffer.
