@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"runpython/internal/fault"
@@ -202,16 +203,12 @@ func (s *Service) beside(ctx context.Context, c *conversation, do func(ctx conte
 func (s *Service) held() map[*conversation]store.Lease {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := make(map[*conversation]store.Lease, len(s.leases))
-	for c, l := range s.leases {
-		all[c] = l
-	}
 	for id, since := range s.given {
 		if time.Since(since) > yieldFor {
 			delete(s.given, id)
 		}
 	}
-	return all
+	return maps.Clone(s.leases)
 }
 
 func (s *Service) lives(c *conversation) bool {

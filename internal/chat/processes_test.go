@@ -4,13 +4,14 @@ import (
 	"context"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"runpython/internal/agent"
 	"runpython/internal/chat"
+	"runpython/internal/fault"
 	"runpython/internal/store"
 	"runpython/internal/store/database"
 	"runpython/internal/store/sqlite"
@@ -213,7 +214,6 @@ func TestStorageIsBounded(t *testing.T) {
 // CHT-12: chats that come and go leave nothing in memory and on the disk.
 func TestChatsComeAndGo(t *testing.T) {
 	s, dir := keeping(t, nil)
-	begun := time.Now()
 	for i := range 200 {
 		id := ask(t, s, "", "set x").ChatID
 		ask(t, s, id, "file f "+id)
@@ -223,6 +223,80 @@ func TestChatsComeAndGo(t *testing.T) {
 	}
 	wantContents(t, dir, "after all", 0)
 	if n := s.Conversations(); n != 0 || s.Living() != 0 {
-		t.Errorf("%d conversations and %d interpreters after all (%v); want none", n, s.Living(), time.Since(begun))
+		t.Errorf("%d conversations and %d interpreters after all; want none", n, s.Living())
+	}
+}
+
+// brokenStore cannot write as long as it is broken.
+type brokenStore struct {
+	*database.Store
+	broken atomic.Bool
+}
+
+func (b *brokenStore) SaveChat(ctx context.Context, l store.Lease, c store.Chat) error {
+	if b.broken.Load() {
+		return fault.New(fault.Busy, nil, "the disk of the server's database is full; tell the operator")
+	}
+	return b.Store.SaveChat(ctx, l, c) //nolint:wrapcheck // the same contract
+}
+
+func (b *brokenStore) SaveTurn(ctx context.Context, l store.Lease, c store.Chat, turn store.Turn, most int) error {
+	if b.broken.Load() {
+		return fault.New(fault.Busy, nil, "the disk of the server's database is full; tell the operator")
+	}
+	return b.Store.SaveTurn(ctx, l, c, turn, most) //nolint:wrapcheck // the same contract
+}
+
+// CHT-13: a turn that cannot be kept shows what its code has done, says so once, and the chat goes on.
+func TestTurnThatCannotBeKept(t *testing.T) {
+	broken := &brokenStore{}
+	s, _ := newService(t, func(o *chat.Options) {
+		broken.Store = records(t)
+		o.Store = broken
+	})
+	id := ask(t, s, "", "set x").ChatID
+	broken.broken.Store(true)
+	got := ask(t, s, id, "get x")
+	if !got.IsError || got.Runs[0].Value != "x" || strings.Count(got.Text, "not kept") != 1 || !strings.Contains(got.Text, "disk of the server's database is full") {
+		t.Errorf("a turn that cannot be kept: %+v; want its value, and that it is not kept", got)
+	}
+	broken.broken.Store(false)
+	if next := ask(t, s, id, "get x"); next.IsError || next.State != chat.Kept {
+		t.Errorf("the turn after: %+v; want it, with the variables", next)
+	}
+	if turns, err := broken.Turns(t.Context(), id, 10); len(turns) != 2 || err != nil {
+		t.Errorf("%d turns are kept, %v; want the two that were not refused", len(turns), err)
+	}
+}
+
+// What a process only asked for, or looked at to see whether it is old, takes none of its memory.
+func TestChatsOfOthersTakeNoMemory(t *testing.T) {
+	m := machine{t.TempDir()}
+	a, wa := m.process(t, nil)
+	b, _ := m.process(t, func(o *chat.Options) { o.Limits.Chats = 1 })
+	id := ask(t, a, "", "set x").ChatID
+	running := begin(t.Context(), a, id, "wait")
+	ctx, stop := context.WithCancel(t.Context())
+	given := beside(ctx, b, chat.Request{ChatID: id, Message: do("set y"), Progress: func(p chat.Progress) {
+		if p.Step == "waiting" {
+			stop()
+		}
+	}})
+	if got := <-given; got.err == nil {
+		t.Errorf("a turn that was stopped while it waited for another process: %v", got)
+	}
+	if prose := send(t, b, id, plain); !prose.IsError || prose.State != "" {
+		t.Errorf("prose for the chat of another process: %+v; want no state", prose)
+	}
+	own := ask(t, b, "", "set z").ChatID // a chat too many: the old one is looked at
+	if n := b.Conversations(); n != 1 {
+		t.Errorf("%d chats are in memory; want the own one", n)
+	}
+	wa.release <- struct{}{}
+	if got := <-running; got.err != nil || got.reply.IsError {
+		t.Errorf("the turn of the first process: %v", got)
+	}
+	if got := ask(t, b, own, "get z"); got.IsError {
+		t.Errorf("the own chat: %+v", got)
 	}
 }

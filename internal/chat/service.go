@@ -246,6 +246,8 @@ func (s *Service) withoutCode(ctx context.Context, r Request, read message.Messa
 	}
 	defer c.leave()
 	switch err := s.check(ctx, c, nil); {
+	case errors.Is(err, errLeft): // it was deleted, or given away: another look tells
+		return s.withoutCode(ctx, r, read)
 	case errors.Is(err, store.ErrHeld):
 		return reply, nil
 	case err != nil:
@@ -363,8 +365,8 @@ func (s *Service) check(ctx context.Context, c *conversation, waits func()) erro
 	}
 	if !c.saved {
 		err := s.take(ctx, c, waits)
-		if errors.Is(err, store.ErrNotFound) {
-			s.drop(c)
+		if err != nil {
+			s.drop(c) // what this process does not have takes no memory
 		}
 		return err
 	}

@@ -52,7 +52,7 @@ func Open(ctx context.Context, url string) (*database.Store, error) {
 	d := database.Dialect{Name: "postgres", Clock: clock, Refused: refused, Explain: explain}
 	s := database.New(db, db, d)
 	if err := database.Migrate(ctx, db, d); err != nil {
-		return nil, errors.Join(err, s.Close())
+		return nil, errors.Join(err, s.Close()) //nolint:contextcheck // it has a time of its own
 	}
 	return s, nil
 }

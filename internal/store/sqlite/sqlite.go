@@ -89,7 +89,7 @@ func OpenMemory(ctx context.Context) (*database.Store, error) {
 func finish(ctx context.Context, read, write *sql.DB, d database.Dialect) (*database.Store, error) {
 	s := database.New(read, write, d)
 	if err := database.Migrate(ctx, write, d); err != nil {
-		return nil, errors.Join(err, s.Close())
+		return nil, errors.Join(err, s.Close()) //nolint:contextcheck // it has a time of its own
 	}
 	return s, nil
 }

@@ -166,9 +166,9 @@ const stepsOfFaults = 400
 // testFaults has processes take chats, write to them, let them go, stop for long and wake, be killed and start again,
 // in an order by chance, and compares each outcome with a model.
 func testFaults(t *testing.T, d Database) {
-	seed := rand.Uint64()
+	seed := rand.Uint64() //nolint:gosec // chance, no secret
 	t.Logf("seed %d", seed)
-	m := &model{t: t, d: d, rand: rand.New(rand.NewPCG(seed, 0)), chats: []string{"x", "y", "z"}, holder: map[string]int{}, fence: map[string]int64{}}
+	m := &model{t: t, d: d, rand: rand.New(rand.NewPCG(seed, 0)), chats: []string{"x", "y", "z"}, holder: map[string]int{}, fence: map[string]int64{}} //nolint:gosec // the same
 	for range 3 {
 		m.all = append(m.all, &process{store: d.open(t), leases: map[string]store.Lease{}})
 	}
