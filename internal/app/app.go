@@ -223,7 +223,7 @@ func (a *App) openChats(ctx context.Context, key string, asks agent.Options) err
 	if asks.Model != nil {
 		options.Agent = agent.New(asks)
 	}
-	a.chats = chat.NewService(options)
+	a.chats = chat.NewService(options) //nolint:contextcheck // it lives longer than the call
 	a.onClose("chats", a.chats.Close)
 	if a.packages != nil { // no turn waits for one that goes on
 		a.onClose("installs", a.packages.close)

@@ -50,9 +50,9 @@ func (c *checkpoints) Resume(ctx context.Context, start chat.Start, dir string, 
 	default:
 		return nil, fmt.Errorf("restore a sandbox: %w", err)
 	}
-	return c.app.kernelOf(guest, start, func(config kernel.Config) (*kernel.Kernel, error) {
+	return c.app.kernelOf(guest, start, func(config kernel.Config) (*kernel.Kernel, error) { //nolint:contextcheck // a way out lives longer than the call
 		return kernel.Resume(guest, note, config, c.key)
-	}) //nolint:contextcheck // a way out lives longer than the call
+	})
 }
 
 // rescue takes over the guests of processes that were killed, with the variables of their chats. What cannot be rescued is lost,
