@@ -300,3 +300,18 @@ func TestChatsOfOthersTakeNoMemory(t *testing.T) {
 		t.Errorf("the own chat: %+v", got)
 	}
 }
+
+// A call that is stopped while the store is asked is told so, and not that the store has failed.
+func TestStoppedBeforeAnythingRuns(t *testing.T) {
+	s, _ := newService(t, nil)
+	id := ask(t, s, "", "set x").ChatID
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := s.Turn(ctx, chat.Request{ChatID: id, Message: do("get x")})
+	if kind, text := fault.Shown(err); kind != fault.Canceled {
+		t.Errorf("Turn: %v, shown as %q", err, text)
+	}
+	if reply := ask(t, s, id, "get x"); reply.IsError || reply.State != chat.Kept {
+		t.Errorf("after it: %+v", reply)
+	}
+}

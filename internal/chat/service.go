@@ -280,14 +280,14 @@ func (s *Service) open(ctx context.Context, owner, id string, waits func()) (*co
 	for id != "" {
 		c, err := s.find(ctx, owner, id)
 		if err != nil {
-			return nil, err
+			return nil, stopped(ctx, err)
 		}
 		if err := s.enter(ctx, c, waits); !errors.Is(err, errLeft) {
-			return c, err
+			return c, stopped(ctx, err)
 		}
 	}
 	if err := s.sweep(ctx); err != nil {
-		return nil, err
+		return nil, stopped(ctx, err)
 	}
 	now := time.Now()
 	c := newConversation(store.Chat{ID: newID(), Owner: owner, Created: now, Used: now})
@@ -299,6 +299,15 @@ func (s *Service) open(ctx context.Context, owner, id string, waits func()) (*co
 	}
 	s.chats[c.id] = c
 	return c, nil
+}
+
+// stopped is what a caller is told of an error that came before anything ran: that its call was stopped, if the store
+// has noticed no more than that.
+func stopped(ctx context.Context, err error) error {
+	if kind, _ := fault.Shown(err); ctx.Err() == nil || kind == fault.Canceled || !errors.Is(err, ctx.Err()) {
+		return err
+	}
+	return fault.New(fault.Canceled, err, "the call was stopped before anything ran")
 }
 
 // owned returns the record of a chat of owner. What has the wrong form, is unknown or

@@ -94,6 +94,8 @@ func TestDefaults(t *testing.T) {
 		Repeat:   1,
 		Parallel: 1,
 
+		Format: "ipynb",
+
 		LogFormat: config.FormatText,
 		LogLevel:  slog.LevelInfo,
 		Listen:    "127.0.0.1:8000",
