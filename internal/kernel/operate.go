@@ -100,7 +100,37 @@ func (k *Kernel) restart(ctx context.Context) error {
 		return err
 	}
 	k.dead = false
+	k.settle(ctx)
 	return nil
+}
+
+const (
+	// settleEvery is how often it is looked whether memory is still given back, and settleTime how long.
+	settleEvery = 20 * time.Millisecond
+	settleTime  = time.Second
+	// settled is how many bytes fewer are no fall.
+	settled = 1 << 20
+)
+
+// settle waits until the memory of the interpreter that has ended has stopped to fall: gVisor gives it back a
+// moment later, and it must not count against the next run.
+func (k *Kernel) settle(ctx context.Context) {
+	tick := time.NewTicker(settleEvery)
+	defer tick.Stop()
+	limited, cancel := context.WithTimeout(ctx, settleTime)
+	defer cancel()
+	for before := k.guest.MemoryBytes(); ; {
+		select {
+		case <-limited.Done():
+			return
+		case <-tick.C:
+		}
+		now := k.guest.MemoryBytes()
+		if now > before-settled {
+			return
+		}
+		before = now
+	}
 }
 
 // greet begins with a new interpreter: seeds it, learns its number. An answer that
