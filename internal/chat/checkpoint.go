@@ -74,26 +74,37 @@ func (s *Service) written(ctx context.Context, k Interpreter) (folder string, er
 	case <-ctx.Done():
 		return "", fmt.Errorf("wait for other checkpoints: %w", ctx.Err())
 	}
-	folder = strings.ToLower(rand.Text())
+	folder = newFolder()
 	if err := k.Checkpoint(ctx, s.folderOf(folder)); err != nil {
 		return "", errors.Join(err, s.options.Checkpoints.Remove(s.folderOf(folder)))
 	}
 	return folder, nil
 }
 
+// newFolder returns a name for the folder of a checkpoint.
+func newFolder() string { return strings.ToLower(rand.Text()) }
+
 func (s *Service) folderOf(name string) string {
 	return filepath.Join(s.options.Checkpoints.Dir(), name)
 }
 
-// record notes a checkpoint, whose folder has what was done in a chat until touched; the caller has the chat. The folder of
-// the one before is removed, or this one's after an error.
+// record notes a checkpoint, whose folder has what was done in a chat until touched; the caller has the chat.
 func (s *Service) record(ctx context.Context, c *conversation, p store.Checkpoint, touched int64) error {
-	gone, err := s.options.Store.SaveCheckpoint(ctx, c.lease, p)
+	if err := s.saveCheckpoint(ctx, c.lease, p); err != nil {
+		return err
+	}
+	c.setCheckpoint(&p, touched)
+	return nil
+}
+
+// saveCheckpoint writes the record of a checkpoint. The folder of the one before is removed, or this one's after
+// an error.
+func (s *Service) saveCheckpoint(ctx context.Context, l store.Lease, p store.Checkpoint) error {
+	gone, err := s.options.Store.SaveCheckpoint(ctx, l, p)
 	if err != nil {
 		return errors.Join(fmt.Errorf("note a checkpoint: %w", err), s.options.Checkpoints.Remove(s.folderOf(p.Folder)))
 	}
-	c.setCheckpoint(&p, touched)
-	s.discardCheckpoint(ctx, c.id, gone)
+	s.discardCheckpoint(ctx, l.Chat, gone)
 	return nil
 }
 

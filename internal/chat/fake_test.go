@@ -281,16 +281,23 @@ func (f *fake) Close() error {
 // records opens a new database for the time of the test.
 func records(t testing.TB) *database.Store {
 	t.Helper()
-	s, err := sqlite.OpenMemory(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Errorf("close the database: %v", err)
+	return lasting(t)(sqlite.OpenMemory(t.Context()))
+}
+
+// lasting takes what opening a database gives, and closes it at the end of the test.
+func lasting(t testing.TB) func(s *database.Store, err error) *database.Store {
+	return func(s *database.Store, err error) *database.Store {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
 		}
-	})
-	return s
+		t.Cleanup(func() {
+			if err := s.Close(); err != nil {
+				t.Errorf("close the database: %v", err)
+			}
+		})
+		return s
+	}
 }
 
 // contentIn opens a folder of files for the time of the test.

@@ -23,16 +23,7 @@ type machine struct{ dir string }
 // records opens the database as one more process, which lasts as long as the test.
 func (m machine) records(t *testing.T) *database.Store {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), filepath.Join(m.dir, "chats.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Errorf("close the database: %v", err)
-		}
-	})
-	return s
+	return lasting(t)(sqlite.Open(t.Context(), filepath.Join(m.dir, "chats.db")))
 }
 
 // process starts one more process.

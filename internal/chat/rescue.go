@@ -2,7 +2,6 @@ package chat
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"strconv"
@@ -68,17 +67,12 @@ func (s *Service) rescue(ctx context.Context, l store.Lease, busy bool, make fun
 	if err != nil {
 		return err //nolint:wrapcheck // Rescue does
 	}
-	p := store.Checkpoint{Folder: strings.ToLower(rand.Text()), Bound: s.options.Checkpoints.Bound(), Interrupted: busy}
+	p := store.Checkpoint{Folder: newFolder(), Bound: s.options.Checkpoints.Bound(), Interrupted: busy}
 	if len(turns) == 1 {
 		p.Turn = turns[0].Number
 	}
 	if err := make(ctx, s.folderOf(p.Folder)); err != nil {
 		return errors.Join(err, s.options.Checkpoints.Remove(s.folderOf(p.Folder)))
 	}
-	gone, err := s.options.Store.SaveCheckpoint(ctx, l, p)
-	if err != nil {
-		return errors.Join(err, s.options.Checkpoints.Remove(s.folderOf(p.Folder)))
-	}
-	s.discardCheckpoint(ctx, l.Chat, gone)
-	return nil
+	return s.saveCheckpoint(ctx, l, p)
 }
