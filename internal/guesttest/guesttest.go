@@ -237,12 +237,31 @@ func (s *Setup) Begin(t testing.TB, h *sandbox.Host, c kernel.Config) *kernel.Ke
 	if err != nil {
 		t.Fatalf("begin a kernel: %v", err)
 	}
+	closeLater(t, k)
+	return k
+}
+
+// Resume restores a kernel from the checkpoint in the folder dir; it ends with the test.
+func (s *Setup) Resume(t testing.TB, h *sandbox.Host, dir string) *kernel.Kernel {
+	t.Helper()
+	guest, note, err := h.Restore(t.Context(), dir, nil)
+	if err != nil {
+		t.Fatalf("restore: %v", err)
+	}
+	k, err := kernel.Resume(guest, note, kernel.Config{RunTimeout: time.Minute, Limits: s.Config.Limits, Log: s.Config.Log}, s.Key)
+	if err != nil {
+		t.Fatalf("resume: %v", err)
+	}
+	closeLater(t, k)
+	return k
+}
+
+func closeLater(t testing.TB, k *kernel.Kernel) {
 	t.Cleanup(func() {
 		if err := k.Close(); err != nil {
 			t.Errorf("close the kernel: %v", err)
 		}
 	})
-	return k
 }
 
 // Log returns a logger that writes warnings and errors to the test's log.

@@ -73,7 +73,7 @@ func carry(t *testing.T, s *guesttest.Setup, table []struct{ name, before, after
 	}
 	dir := stored(t, s)
 	save(t, k, dir)
-	again := resume(t, s, h, dir)
+	again := s.Resume(t, h, dir)
 	for _, c := range table {
 		t.Run(c.name, func(t *testing.T) {
 			if got := evaluate(t, again, c.after); got != c.want {

@@ -13,27 +13,7 @@ import (
 
 	"runpython/internal/guesttest"
 	"runpython/internal/kernel"
-	"runpython/internal/sandbox"
 )
-
-// resume restores a kernel from a checkpoint; it ends with the test.
-func resume(t *testing.T, s *guesttest.Setup, h *sandbox.Host, dir string) *kernel.Kernel {
-	t.Helper()
-	guest, note, err := h.Restore(t.Context(), dir, nil)
-	if err != nil {
-		t.Fatalf("restore: %v", err)
-	}
-	k, err := kernel.Resume(guest, note, kernel.Config{RunTimeout: time.Minute, Limits: s.Config.Limits, Log: s.Config.Log}, s.Key)
-	if err != nil {
-		t.Fatalf("resume: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := k.Close(); err != nil {
-			t.Errorf("close the kernel: %v", err)
-		}
-	})
-	return k
-}
 
 // save stores a checkpoint of k in a folder of the test's own.
 func save(t *testing.T, k *kernel.Kernel, dir string) {
@@ -87,7 +67,7 @@ func TestCheckpoint(t *testing.T) {
 		t.Errorf("x is %s in the guest that was left running", got)
 	}
 	for range 2 { // a checkpoint is used as often as one likes
-		again := resume(t, s, h, dir)
+		again := s.Resume(t, h, dir)
 		if r := execute(t, again, "x"); r.Value == nil || r.Value.Text != "[1]" || r.Files != nil || r.Renewed {
 			t.Errorf("first run: %+v, files %+v; want [1] and nothing changed", r.Value, r.Files)
 		}
@@ -126,12 +106,12 @@ func TestCheckpointOfAGuestThatStandsStill(t *testing.T) {
 	if err := k.Close(); err != nil {
 		t.Fatal(err)
 	}
-	again := resume(t, s, h, dir)
+	again := s.Resume(t, h, dir)
 	if got := evaluate(t, again, "x + 1"); got != "42" {
 		t.Errorf("x + 1 is %s", got)
 	}
 	save(t, again, dir) // of one that was restored
-	if got := evaluate(t, resume(t, s, h, dir), "x + 1"); got != "42" {
+	if got := evaluate(t, s.Resume(t, h, dir), "x + 1"); got != "42" {
 		t.Errorf("x + 1 is %s after a second time", got)
 	}
 }
@@ -148,7 +128,7 @@ func TestOutputBetweenRunsIsKept(t *testing.T) {
 	dir := stored(t, s)
 	await(t, "late output in a checkpoint", func() bool {
 		save(t, k, dir)
-		return strings.Contains(execute(t, resume(t, s, h, dir), "1").Late.Text(100), "said late")
+		return strings.Contains(execute(t, s.Resume(t, h, dir), "1").Late.Text(100), "said late")
 	})
 }
 
@@ -162,7 +142,7 @@ func TestCheckpointOfAnEndedInterpreter(t *testing.T) {
 	}
 	dir := stored(t, s)
 	save(t, k, dir)
-	again := resume(t, s, h, dir)
+	again := s.Resume(t, h, dir)
 	if r := execute(t, again, "import os; os.listdir()"); !r.Renewed || r.Value == nil || r.Value.Text != "['kept']" {
 		t.Errorf("value %+v, renewed %v; want the file, and that the interpreter is another", r.Value, r.Renewed)
 	}
@@ -184,7 +164,7 @@ func TestRandomnessAfterARestore(t *testing.T) {
 	plain := s.Kernel(t, h, 0)
 	evaluate(t, plain, drawn)
 	save(t, plain, dir)
-	one, other := resume(t, s, h, dir), resume(t, s, h, dir)
+	one, other := s.Resume(t, h, dir), s.Resume(t, h, dir)
 	for _, look := range looks {
 		a, b, c := evaluate(t, one, look), evaluate(t, other, look), evaluate(t, plain, look)
 		if a == b || a == c || b == c {
@@ -194,7 +174,7 @@ func TestRandomnessAfterARestore(t *testing.T) {
 	for _, seed := range []string{"random.seed(7)", "random.seed(a='x')", "random.setstate(random.Random(5).getstate())"} {
 		evaluate(t, plain, seed)
 		save(t, plain, dir)
-		one, other := resume(t, s, h, dir), resume(t, s, h, dir)
+		one, other := s.Resume(t, h, dir), s.Resume(t, h, dir)
 		const look = "[random.random() for _ in range(3)]"
 		if a, b, c := evaluate(t, one, look), evaluate(t, other, look), evaluate(t, plain, look); a != b || a != c {
 			t.Errorf("after %s: %s, %s after two restores and %s where it was made; want the same", seed, a, b, c)
@@ -202,7 +182,7 @@ func TestRandomnessAfterARestore(t *testing.T) {
 	}
 	evaluate(t, plain, "random.seed()")
 	save(t, plain, dir)
-	if a, b := evaluate(t, resume(t, s, h, dir), looks[0]), evaluate(t, resume(t, s, h, dir), looks[0]); a == b {
+	if a, b := evaluate(t, s.Resume(t, h, dir), looks[0]), evaluate(t, s.Resume(t, h, dir), looks[0]); a == b {
 		t.Errorf("after random.seed(): %s in both", a)
 	}
 }
@@ -215,7 +195,7 @@ func TestClockAfterARestore(t *testing.T) {
 	dir := stored(t, s)
 	evaluate(t, k, "import time; before = time.monotonic(), time.perf_counter()")
 	save(t, k, dir)
-	again := resume(t, s, h, dir)
+	again := s.Resume(t, h, dir)
 	earliest := time.Now()
 	got := evaluate(t, again, "time.time_ns()//1_000_000")
 	at, err := time.ParseDuration(got + "ms")
@@ -242,7 +222,7 @@ func TestRandomnessOfNumpyAfterARestore(t *testing.T) {
 		evaluate(t, k, step.code)
 		save(t, k, dir)
 		const look = "np.random.random(2).tolist(), np.random.permutation(50).tolist()"
-		a, b, c := evaluate(t, resume(t, s, h, dir), look), evaluate(t, resume(t, s, h, dir), look), evaluate(t, k, look)
+		a, b, c := evaluate(t, s.Resume(t, h, dir), look), evaluate(t, s.Resume(t, h, dir), look), evaluate(t, k, look)
 		if (a == b) != step.same || (a == c) != step.same {
 			t.Errorf("after %s: %s, %s after two restores and %s where it was made; want the same: %v", step.code, a, b, c, step.same)
 		}
@@ -282,7 +262,7 @@ func TestCheckpointsBesideRuns(t *testing.T) {
 	if got := evaluate(t, k, "n == m, n"); got != fmt.Sprintf("(True, %d)", runs) {
 		t.Errorf("n == m, n is %s after %d runs", got, runs)
 	}
-	if got := evaluate(t, resume(t, s, h, dir), "n == m and n >= 1"); got != "True" {
+	if got := evaluate(t, s.Resume(t, h, dir), "n == m and n >= 1"); got != "True" {
 		t.Errorf("n == m is %s after a restore", got)
 	}
 }
@@ -321,11 +301,11 @@ func TestDiskFullAtACheckpoint(t *testing.T) {
 	if err := os.Remove(fill); err != nil {
 		t.Fatal(err)
 	}
-	if got := evaluate(t, resume(t, s, h, dir), "x"); got != "1" {
+	if got := evaluate(t, s.Resume(t, h, dir), "x"); got != "1" {
 		t.Errorf("x is %s in the checkpoint before", got)
 	}
 	save(t, k, dir)
-	if got := evaluate(t, resume(t, s, h, dir), "x"); got != "2" {
+	if got := evaluate(t, s.Resume(t, h, dir), "x"); got != "2" {
 		t.Errorf("x is %s in the checkpoint after", got)
 	}
 }

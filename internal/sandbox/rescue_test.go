@@ -10,28 +10,8 @@ import (
 	"time"
 
 	"runpython/internal/guesttest"
-	"runpython/internal/kernel"
 	"runpython/internal/sandbox"
 )
-
-// restored returns a kernel that goes on from a checkpoint; it ends with the test.
-func restored(t *testing.T, s *guesttest.Setup, h *sandbox.Host, dir string) *kernel.Kernel {
-	t.Helper()
-	guest, note, err := h.Restore(t.Context(), dir, nil)
-	if err != nil {
-		t.Fatalf("restore: %v", err)
-	}
-	k, err := kernel.Resume(guest, note, kernel.Config{RunTimeout: time.Minute, Limits: s.Config.Limits, Log: s.Config.Log}, s.Key)
-	if err != nil {
-		t.Fatalf("resume: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := k.Close(); err != nil {
-			t.Errorf("close the kernel: %v", err)
-		}
-	})
-	return k
-}
 
 // Issue 7, item 4: variables and files of the guests of a killed process are there although nothing was checkpointed
 // before, also of one in which code runs, which is interrupted; nothing else is left.
@@ -78,7 +58,7 @@ func TestRescue(t *testing.T) {
 		"prints":   {"z > 1", "True"},
 		"crashed":  {"import os; os.listdir()", "['kept']"},
 	} {
-		k := restored(t, s, h, filepath.Join(s.Config.Data, label))
+		k := s.Resume(t, h, filepath.Join(s.Config.Data, label))
 		if got := value(t, k, want[0]); got != want[1] {
 			t.Errorf("%s: %s is %s, want %s", label, want[0], got, want[1])
 		}

@@ -47,7 +47,7 @@ func TestRestoreByAnotherHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Config.Pool = 0
-	k := restored(t, s, s.Open(t), dir)
+	k := s.Resume(t, s.Open(t), dir)
 	if got := value(t, k, "x + 1"); got != "42" {
 		t.Errorf("x + 1 is %s", got)
 	}
@@ -125,7 +125,7 @@ func TestRestoreWithoutAnAnswer(t *testing.T) {
 		t.Errorf("stats %+v; want two failures and nothing that lives", stats)
 	}
 	answers = 1
-	if got := value(t, restored(t, s, h, dir), "x + 1"); got != "42" {
+	if got := value(t, s.Resume(t, h, dir), "x + 1"); got != "42" {
 		t.Errorf("x + 1 is %s afterwards", got)
 	}
 }
@@ -194,7 +194,7 @@ func TestCheckpointOfASickGuest(t *testing.T) {
 	if err := k.Checkpoint(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
-	if got := value(t, restored(t, s, h, dir), "x + 1"); got != "42" {
+	if got := value(t, s.Resume(t, h, dir), "x + 1"); got != "42" {
 		t.Errorf("x + 1 is %s after a restore", got)
 	}
 	left, err := filepath.Glob(filepath.Join(s.Config.Data, "run", "*", "[is]*-*"))
