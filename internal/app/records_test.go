@@ -90,3 +90,24 @@ func TestUnknownChatIsNotFound(t *testing.T) {
 		t.Errorf("Backup of nothing = %+v, %v", done, err)
 	}
 }
+
+// What is deleted while no server runs takes the variables with it that the last one has kept.
+func TestDeletedChatLeavesNoCheckpoint(t *testing.T) {
+	data := guesttest.Data(t)
+	var id string
+	t.Run("server", func(t *testing.T) { id = turn(t, openAt(t, data, nil), "", "x = 41").ChatID })
+	kept := func() int {
+		entries, err := os.ReadDir(filepath.Join(data, "checkpoints"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(entries)
+	}
+	before := kept()
+	if err := recordsAt(t, data).Delete(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	if after := kept(); before != 1 || after != 0 {
+		t.Errorf("%d checkpoints before the chat was deleted, %d after; want 1 and 0", before, after)
+	}
+}
