@@ -96,6 +96,9 @@ func TestDeletedChatLeavesNoCheckpoint(t *testing.T) {
 	data := guesttest.Data(t)
 	var id string
 	t.Run("server", func(t *testing.T) { id = turn(t, openAt(t, data, nil), "", "x = 41").ChatID })
+	if id == "" {
+		t.Skip("no chat could begin, as the server's part says")
+	}
 	kept := func() int {
 		entries, err := os.ReadDir(filepath.Join(data, "checkpoints"))
 		if err != nil {
