@@ -123,6 +123,8 @@ var onlyIn = map[string][]string{
 		"internal/pypi", "internal/pypi/cache", "internal/pypi/environment", "internal/pypi/flock", "internal/pypi/uv", "internal/sandbox", "internal/sandbox/checkpoint", "internal/sandbox/interpreter", "internal/store/content", "internal/store/sqlite"},
 	"golang.org/x/term": {"internal/cli", "internal/cli/console"},
 
+	"github.com/aquasecurity/go-pep440-version": {"internal/pypi/requirement"},
+
 	"github.com/creack/pty":            {}, // tests only
 	"github.com/google/go-cmp":         {}, // tests only
 	"github.com/google/jsonschema-go":  {}, // tests only

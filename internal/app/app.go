@@ -116,7 +116,7 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, build Build) (
 		return nil, err
 	}
 	a.model = agentOptions.Model
-	if err := a.openChats(ctx, python.Key, agentOptions); err != nil {
+	if err := a.openChats(ctx, python, agentOptions); err != nil {
 		return nil, lacking(err, c.Data)
 	}
 	a.metrics = newMetrics(a.host, a.chats)
@@ -188,13 +188,13 @@ func (a *App) openHost(ctx context.Context, python *interpreter.Interpreter, bui
 	return nil
 }
 
-func (a *App) openChats(ctx context.Context, key string, asks agent.Options) error {
+func (a *App) openChats(ctx context.Context, python *interpreter.Interpreter, asks agent.Options) error {
 	records, files, err := a.openRecords(ctx)
 	if err != nil {
 		return err
 	}
 	limits := limitsOf(a.config)
-	sleep, err := a.openCheckpoints(key)
+	sleep, err := a.openCheckpoints(python.Key)
 	if err != nil {
 		return err
 	}
@@ -204,9 +204,9 @@ func (a *App) openChats(ctx context.Context, key string, asks agent.Options) err
 			if err != nil {
 				return nil, err
 			}
-			return a.kernelOf(s, start, func(c kernel.Config) (*kernel.Kernel, error) { return kernel.New(ctx, s, c, key) }) //nolint:contextcheck // a way out lives longer than the call
+			return a.kernelOf(s, start, func(c kernel.Config) (*kernel.Kernel, error) { return kernel.New(ctx, s, c, python.Key) }) //nolint:contextcheck // a way out lives longer than the call
 		},
-		Checkpoints: sleep, Store: records, Content: files, Log: a.log,
+		Checkpoints: sleep, Store: records, Content: files, Log: a.log, Python: python.Version,
 		Limits: chat.Limits{
 			RunTimeout: a.config.RunTimeout, MemoryBytes: limits.MemoryBytes, WorkBytes: limits.WorkBytes, WorkFiles: workFiles,
 			Processes: limits.Processes, OpenFiles: limits.OpenFiles,

@@ -136,6 +136,9 @@ func (x *execution) execute(ctx context.Context) (*kernel.Result, error) {
 			return nil, err
 		}
 		if attempt == 0 { // else they are among the packages that were put back
+			if err := x.checkPython(); err != nil {
+				return nil, err
+			}
 			if err := x.installAsked(ctx); err != nil {
 				return nil, err
 			}

@@ -106,6 +106,7 @@ type Options struct {
 	Preload func() pypi.Lock
 	// Agent answers messages in plain language; nil where there is no model.
 	Agent  Agent
+	Python string // version of the interpreters, "3.14.6"; "" where scripts are not to ask for one
 	Limits Limits
 	Log    *slog.Logger
 }

@@ -95,6 +95,7 @@ func TestCheckpoint(t *testing.T) {
 
 // A guest that stands still between turns is checkpointed as well, and stands still again after it.
 func TestCheckpointOfAGuestThatStandsStill(t *testing.T) {
+	guesttest.Long(t)
 	s := guesttest.NewSetup(t)
 	h := s.Open(t)
 	k := s.Kernel(t, h, 0)
@@ -153,6 +154,7 @@ func TestCheckpointOfAnEndedInterpreter(t *testing.T) {
 
 // Issue 7, item 7: two guests restored from one checkpoint draw different numbers, unless the code had seeded.
 func TestRandomnessAfterARestore(t *testing.T) {
+	guesttest.Long(t)
 	s := guesttest.NewSetup(t)
 	h := s.Open(t)
 	dir := stored(t, s)
@@ -231,6 +233,7 @@ func TestRandomnessOfNumpyAfterARestore(t *testing.T) {
 
 // Runs and checkpoints may come from anywhere: each checkpoint is of a moment between two runs.
 func TestCheckpointsBesideRuns(t *testing.T) {
+	guesttest.Long(t)
 	s := guesttest.NewSetup(t)
 	h := s.Open(t)
 	k := s.Kernel(t, h, 0)
@@ -269,6 +272,7 @@ func TestCheckpointsBesideRuns(t *testing.T) {
 
 // CHT-13: a disk that is full costs the checkpoint and nothing else: neither the variables nor the checkpoint before.
 func TestDiskFullAtACheckpoint(t *testing.T) {
+	guesttest.Long(t)
 	s := guesttest.NewSetup(t)
 	if err := unix.Mount("tmpfs", s.Config.Data, "tmpfs", 0, "size=48m"); err != nil {
 		t.Skipf("no file system can be made: %v", err)

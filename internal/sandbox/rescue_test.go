@@ -70,6 +70,7 @@ func TestRescue(t *testing.T) {
 
 // What nobody rescues is removed by the keeper, labelled or not, and a rescue that comes later finds nothing.
 func TestRescueThatComesTooLate(t *testing.T) {
+	guesttest.Long(t)
 	s := guesttest.NewSetup(t)
 	data := s.Config.Data
 	host := startHost(t, s, time.Second, "", hostChat{Label: "late", Code: "x = 1"})
@@ -87,6 +88,7 @@ func TestRescueThatComesTooLate(t *testing.T) {
 
 // Guests of a living host are nobody's to rescue.
 func TestRescueLeavesTheLivingAlone(t *testing.T) {
+	guesttest.Long(t)
 	s := guesttest.NewSetup(t)
 	host := startHost(t, s, 0, "", hostChat{Label: "lives", Code: "x = 1"})
 	before := len(guestProcesses(t, s.Config.Data))

@@ -106,6 +106,7 @@ func TestUnusableCheckpoints(t *testing.T) {
 
 // A restored interpreter that does not answer is given up, after a second attempt, and is no guest of anybody's.
 func TestRestoreWithoutAnAnswer(t *testing.T) {
+	guesttest.Long(t)
 	s := guesttest.NewSetup(t)
 	s.Config.Log = slog.New(slog.DiscardHandler)
 	resume, answers := s.Config.Program.Resume, 0
@@ -132,6 +133,7 @@ func TestRestoreWithoutAnAnswer(t *testing.T) {
 
 // Files that the caller says a guest had are there before it exists.
 func TestRestorePreparesTheEnvironment(t *testing.T) {
+	guesttest.Long(t)
 	s := guesttest.NewSetup(t)
 	h := s.Open(t)
 	guest, err := h.Take(t.Context())
@@ -173,6 +175,7 @@ func TestRestorePreparesTheEnvironment(t *testing.T) {
 
 // RUN-03: a checkpoint of a sick guest ends with its context and leaves nothing; a guest that recovers is as it was.
 func TestCheckpointOfASickGuest(t *testing.T) {
+	guesttest.Long(t)
 	s := guesttest.NewSetup(t)
 	h := s.Open(t)
 	k := s.Kernel(t, h, 0)
