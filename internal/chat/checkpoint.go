@@ -21,6 +21,9 @@ type Checkpoints interface {
 	// twice, is called with its Environment and Preloaded before it exists, and fills it as it was. What may be shown
 	// of an error says why the variables cannot come back; one that is fault.Busy or fault.Canceled is of the moment.
 	Resume(ctx context.Context, start Start, dir string, prepare func(environment string, preloaded bool) error) (Interpreter, error)
+	// Rescue calls keep for each guest of a killed process whose label is wanted, of which one is here mostly; see Service.Rescue.
+	// The guest is removed then, unless keep says to leave it.
+	Rescue(ctx context.Context, wanted func(label string) bool, keep func(ctx context.Context, g Stranded) (leave bool, err error)) error
 	// Remove removes the checkpoint in the folder dir, if there is one, and what killed processes have left of it.
 	Remove(dir string) error
 	// Bound names what checkpoints of this program depend on: one of another name is not used.

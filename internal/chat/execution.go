@@ -227,7 +227,7 @@ func (x *execution) resume(ctx context.Context) (done bool, err error) {
 // tellInterrupted tells once that the run under way was interrupted when its server was killed, in a restored interpreter.
 func (x *execution) tellInterrupted() {
 	if x.chat.interrupted {
-		x.problems = append(x.problems, "The server was killed while earlier code of this chat was running: that code was interrupted and its output is lost; what it had done until then is there.")
+		x.problems = append(x.problems, "The server was killed while earlier code of this chat was running: that code was interrupted, and what it printed may be lost; what it had done until then is there.")
 	}
 	x.chat.interrupted, x.chat.resumed = false, false
 }

@@ -62,6 +62,9 @@ func (s *Service) take(ctx context.Context, c *conversation, waits func()) error
 	for asked := false; ; {
 		l, record, err := s.options.Store.Take(ctx, c.id)
 		if err == nil {
+			if err := s.retrieve(ctx, l); err != nil {
+				return err
+			}
 			if err := s.load(ctx, c, record); err != nil {
 				return err
 			}
