@@ -45,8 +45,8 @@ func (c *checkpoints) Resume(ctx context.Context, start chat.Start, dir string, 
 	case err == nil:
 	case isUnusable:
 		return nil, fault.New(fault.Unsupported, err, "its checkpoint cannot be used: "+unusable.Reason)
-	case fault.IsDiskFull(err):
-		return nil, fault.New(fault.Busy, err, "the server's disk is full: the chat cannot be restored until there is room; tell the operator")
+	case fault.DiskTrouble(err) != "":
+		return nil, fault.New(fault.Busy, err, "the server's disk is "+fault.DiskTrouble(err)+": the chat cannot be restored until that is mended; tell the operator")
 	default:
 		return nil, fmt.Errorf("restore a sandbox: %w", err)
 	}

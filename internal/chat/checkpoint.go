@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"runpython/internal/fault"
@@ -54,9 +53,6 @@ func (c *conversation) changed() bool { return c.touched.Load() != c.stored.Load
 
 // restorable reports whether the checkpoint has the variables of the last turn; the caller has the chat.
 func (c *conversation) restorable() bool { return c.checkpoint != nil && !c.changed() }
-
-// since is how long ago a time in Unix nanoseconds was.
-func since(at *atomic.Int64) time.Duration { return time.Since(time.Unix(0, at.Load())) }
 
 // setCheckpoint notes the checkpoint that has what was done until touched; the caller has the chat.
 func (c *conversation) setCheckpoint(p *store.Checkpoint, touched int64) {
@@ -162,12 +158,12 @@ func (s *Service) rest(ctx context.Context, c *conversation) error {
 		return nil
 	}
 	defer c.leave()
-	if c.gone || c.kernel == nil || since(&c.rested) < s.options.Limits.Idle {
+	if c.gone || c.kernel == nil || s.since(&c.rested) < s.options.Limits.Idle {
 		return nil
 	}
 	if !c.fresh && !c.kernel.Lost() {
 		if err := s.preserve(ctx, c); err != nil {
-			c.refused.Store(time.Now().UnixNano())
+			c.refused.Store(s.options.Now().UnixNano())
 			return fmt.Errorf("make a checkpoint of chat %s: %w", c.id, err)
 		}
 	}
@@ -191,7 +187,7 @@ func (s *Service) preserveBeside(ctx context.Context, c *conversation) error {
 		return s.options.Checkpoints.Remove(s.folderOf(folder)) //nolint:wrapcheck // logged as what it is
 	}
 	if err != nil {
-		c.refused.Store(time.Now().UnixNano())
+		c.refused.Store(s.options.Now().UnixNano())
 		return fmt.Errorf("make a checkpoint of chat %s: %w", c.id, err)
 	}
 	defer c.leave()

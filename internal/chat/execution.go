@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"time"
 	"unicode/utf8"
 
 	"runpython/internal/fault"
@@ -48,7 +47,7 @@ func readMessage(text string) (message.Message, error) {
 // code is not saved as a chat that has begun.
 func (x *execution) run(ctx context.Context) (*Reply, error) {
 	c := x.chat
-	c.used.Store(time.Now().UnixNano())
+	c.used.Store(x.service.options.Now().UnixNano())
 	result, err := x.execute(ctx)
 	if refused, ok := errors.AsType[*refusedError](err); ok {
 		return x.refuse(refused), nil

@@ -115,7 +115,7 @@ func (s *Service) adopt(ctx context.Context, l store.Lease, g Stranded) (leave b
 		p.Turn = turns[0].Number
 	}
 	if err := g.Store(ctx, s.folderOf(p.Folder)); err != nil {
-		err = diskFull(err)
+		err = ofDisk(err)
 		return isOfTheMoment(ctx, err), errors.Join(err, s.options.Checkpoints.Remove(s.folderOf(p.Folder)))
 	}
 	return false, s.saveCheckpoint(ctx, l, p)

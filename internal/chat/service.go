@@ -110,6 +110,8 @@ type Options struct {
 	Agent  Agent
 	Limits Limits
 	Log    *slog.Logger
+	// Now is the clock by which chats are idle and old; nil for one that setting the time of the machine does not move.
+	Now func() time.Time
 }
 
 // Limits bound chats and name what bounds their runs, for the sentences that tell of it.
@@ -162,6 +164,9 @@ type Service struct {
 
 // NewService returns a Service, which looks after its chats until it is closed.
 func NewService(options Options) *Service {
+	if options.Now == nil {
+		options.Now = steady()
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Service{
 		options: options, places: make(chan struct{}, turnsAtOnce),
@@ -208,7 +213,7 @@ func (s *Service) Turn(ctx context.Context, r Request) (*Reply, error) {
 	if err != nil {
 		return unknownChat(err)
 	}
-	defer c.leaveTurn()
+	defer s.leaveTurn(c)
 	reply, err := s.turnIn(ctx, c, r, read)
 	if !c.saved { // the caller hears of no chat
 		s.drop(c)
@@ -291,7 +296,7 @@ func (s *Service) open(ctx context.Context, owner, id string, waits func()) (*co
 	if err := s.sweep(ctx); err != nil {
 		return nil, stopped(ctx, err)
 	}
-	now := time.Now()
+	now := s.options.Now()
 	c := newConversation(store.Chat{ID: newID(), Owner: owner, Created: now, Used: now})
 	<-c.turn // nobody else knows it
 	s.mu.Lock()
