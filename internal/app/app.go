@@ -240,8 +240,8 @@ func (a *App) takeGuest(ctx context.Context, plain bool, fill func(dir string) e
 	}
 	s, err := take(ctx)
 	if err != nil {
-		if fault.IsDiskFull(err) {
-			return nil, fault.New(fault.Busy, err, "the server's disk is full: no interpreter can be started until there is room; tell the operator")
+		if trouble := fault.DiskTrouble(err); trouble != "" {
+			return nil, fault.New(fault.Busy, err, "the server's disk is "+trouble+": no interpreter can be started until that is mended; tell the operator")
 		}
 		return nil, fmt.Errorf("take a sandbox: %w", err)
 	}

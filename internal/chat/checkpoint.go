@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"runpython/internal/fault"
@@ -21,6 +20,9 @@ type Checkpoints interface {
 	// twice, is called with its Environment and Preloaded before it exists, and fills it as it was. What may be shown
 	// of an error says why the variables cannot come back; one that is fault.Busy or fault.Canceled is of the moment.
 	Resume(ctx context.Context, start Start, dir string, prepare func(environment string, preloaded bool) error) (Interpreter, error)
+	// Rescue calls keep for each guest of a killed process whose label is wanted, of which one is here mostly; see Service.Rescue.
+	// The guest is removed then, unless keep says to leave it.
+	Rescue(ctx context.Context, wanted func(label string) bool, keep func(ctx context.Context, g Stranded) (leave bool, err error)) error
 	// Remove removes the checkpoint in the folder dir, if there is one, and what killed processes have left of it.
 	Remove(dir string) error
 	// Bound names what checkpoints of this program depend on: one of another name is not used.
@@ -51,9 +53,6 @@ func (c *conversation) changed() bool { return c.touched.Load() != c.stored.Load
 
 // restorable reports whether the checkpoint has the variables of the last turn; the caller has the chat.
 func (c *conversation) restorable() bool { return c.checkpoint != nil && !c.changed() }
-
-// since is how long ago a time in Unix nanoseconds was.
-func since(at *atomic.Int64) time.Duration { return time.Since(time.Unix(0, at.Load())) }
 
 // setCheckpoint notes the checkpoint that has what was done until touched; the caller has the chat.
 func (c *conversation) setCheckpoint(p *store.Checkpoint, touched int64) {
@@ -159,12 +158,12 @@ func (s *Service) rest(ctx context.Context, c *conversation) error {
 		return nil
 	}
 	defer c.leave()
-	if c.gone || c.kernel == nil || since(&c.rested) < s.options.Limits.Idle {
+	if c.gone || c.kernel == nil || s.since(&c.rested) < s.options.Limits.Idle {
 		return nil
 	}
 	if !c.fresh && !c.kernel.Lost() {
 		if err := s.preserve(ctx, c); err != nil {
-			c.refused.Store(time.Now().UnixNano())
+			c.refused.Store(s.options.Now().UnixNano())
 			return fmt.Errorf("make a checkpoint of chat %s: %w", c.id, err)
 		}
 	}
@@ -188,7 +187,7 @@ func (s *Service) preserveBeside(ctx context.Context, c *conversation) error {
 		return s.options.Checkpoints.Remove(s.folderOf(folder)) //nolint:wrapcheck // logged as what it is
 	}
 	if err != nil {
-		c.refused.Store(time.Now().UnixNano())
+		c.refused.Store(s.options.Now().UnixNano())
 		return fmt.Errorf("make a checkpoint of chat %s: %w", c.id, err)
 	}
 	defer c.leave()

@@ -23,14 +23,33 @@ type kept struct {
 
 // bedroom keeps checkpoints of fakes in a folder.
 type bedroom struct {
-	world *world
-	dir   string
-	bound string
+	world    *world
+	dir      string
+	bound    string
+	stranded []chat.Stranded // guests of killed processes
 }
 
 func (s *bedroom) Dir() string             { return s.dir }
 func (s *bedroom) Bound() string           { return s.bound }
 func (s *bedroom) Remove(dir string) error { return os.RemoveAll(dir) }
+
+func (s *bedroom) Rescue(ctx context.Context, wanted func(string) bool, keep func(context.Context, chat.Stranded) (bool, error)) error {
+	var left []chat.Stranded
+	var err error
+	for _, g := range s.stranded {
+		leave := true
+		if wanted(g.Label) {
+			var keepErr error
+			leave, keepErr = keep(ctx, g)
+			err = errors.Join(err, keepErr)
+		}
+		if leave {
+			left = append(left, g)
+		}
+	}
+	s.stranded = left
+	return err
+}
 
 func (s *bedroom) Resume(_ context.Context, _ chat.Start, dir string, prepare func(string, bool) error) (chat.Interpreter, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "kept"))
@@ -278,63 +297,4 @@ func TestQuietChatGetsACheckpoint(t *testing.T) {
 		<-look
 	}
 	wantGot(t, ask(t, s, id, "get x"), chat.Kept)
-}
-
-// A guest of a killed process is rescued under the lease that it had, and under no other.
-func TestRescue(t *testing.T) {
-	keep := func(_ context.Context, dir string) error {
-		text, err := json.Marshal(kept{Names: map[string]bool{"x": true}})
-		return errors.Join(err, os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "kept"), text, 0o600))
-	}
-	for _, c := range []struct {
-		name  string
-		moved bool // another process had the chat meanwhile
-		busy  bool
-		state chat.State
-	}{
-		{"idle", false, false, chat.Restored},
-		{"busy", false, true, chat.Restored},
-		{"in other hands since", true, false, chat.Reset},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			m := machine{t.TempDir()}
-			dead := m.records(t)
-			id := strings.Repeat("a", 26)
-			l, err := dead.Begin(t.Context(), store.Chat{ID: id, Runs: 1})
-			if err == nil {
-				err = errors.Join(dead.SaveTurn(t.Context(), l, store.Chat{ID: id, Runs: 1}, store.Turn{Number: 1, Runs: []store.Run{{Code: "x"}}}, 9), dead.Release(t.Context(), l, ""))
-			}
-			if c.moved && err == nil {
-				var newer store.Lease
-				if newer, _, err = dead.Take(t.Context(), id); err == nil {
-					err = dead.Release(t.Context(), newer, "")
-				}
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, _ := m.sleeping(t, nil)
-			if err := s.Rescue(t.Context(), id+" 1", c.busy, keep); err != nil {
-				t.Fatal(err)
-			}
-			reply := ask(t, s, id, "get x")
-			if told := strings.Contains(reply.Text, "interrupted"); reply.State != c.state || told != c.busy {
-				t.Errorf("state %q, told of an interrupt: %v; want %q, %v", reply.State, told, c.state, c.busy)
-			}
-			if again := ask(t, s, id, "set y"); strings.Contains(again.Text, "interrupted") || again.State != chat.Kept {
-				t.Errorf("the turn after: %q, %s", again.State, again.Text)
-			}
-		})
-	}
-}
-
-// Labels are read from the folders of guests, and a guest of another chat than ours is left alone.
-func TestRescueOfUnknown(t *testing.T) {
-	s, _ := machine{t.TempDir()}.sleeping(t, nil)
-	for _, label := range []string{"", "x", "../.. 1", strings.Repeat("a", 26), strings.Repeat("a", 26) + " x", strings.Repeat("b", 26) + " 1"} {
-		err := s.Rescue(t.Context(), label, false, func(context.Context, string) error { panic("it is nobody's") })
-		if err != nil {
-			t.Errorf("Rescue(%q) = %v", label, err)
-		}
-	}
 }

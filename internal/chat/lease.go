@@ -62,6 +62,9 @@ func (s *Service) take(ctx context.Context, c *conversation, waits func()) error
 	for asked := false; ; {
 		l, record, err := s.options.Store.Take(ctx, c.id)
 		if err == nil {
+			if err := s.retrieve(ctx, l); err != nil {
+				return err
+			}
 			if err := s.load(ctx, c, record); err != nil {
 				return err
 			}
@@ -165,12 +168,12 @@ func (s *Service) tendOnce(ctx context.Context) error {
 		case h.Wanted:
 			s.beside(ctx, c, func(ctx context.Context) error { return s.giveAway(ctx, c, lossMoved) })
 		case !s.lives(c):
-			if since(&c.used) > idleKept {
+			if s.since(&c.used) > idleKept {
 				err = errors.Join(err, s.giveAway(ctx, c, ""))
 			}
-		case since(&c.rested) >= s.options.Limits.Idle && since(&c.refused) > checkpointAgain:
+		case s.since(&c.rested) >= s.options.Limits.Idle && s.since(&c.refused) > checkpointAgain:
 			s.beside(ctx, c, func(ctx context.Context) error { return s.rest(ctx, c) })
-		case s.options.Checkpoints != nil && c.changed() && since(&c.rested) >= quietTime && since(&c.refused) > checkpointAgain:
+		case s.options.Checkpoints != nil && c.changed() && s.since(&c.rested) >= quietTime && s.since(&c.refused) > checkpointAgain:
 			s.beside(ctx, c, func(ctx context.Context) error { return s.preserveBeside(ctx, c) })
 		}
 	}

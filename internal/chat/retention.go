@@ -57,7 +57,7 @@ func (s *Service) sweep(ctx context.Context) error {
 	slices.SortFunc(records, func(a, b store.Chat) int { return a.Used.Compare(b.Used) })
 	excess := len(records) - s.options.Limits.Chats + 1
 	for _, r := range records {
-		if excess <= 0 && over <= 0 && time.Since(r.Used) < s.options.Limits.Keep {
+		if excess <= 0 && over <= 0 && s.options.Now().Sub(r.Used) < s.options.Limits.Keep {
 			break
 		}
 		deleted, err := s.removeIdle(ctx, r)

@@ -54,6 +54,8 @@ type Store interface {
 	Ask(ctx context.Context, id string) error
 	Release(ctx context.Context, l store.Lease, loss string) error
 	Check(ctx context.Context, l store.Lease) error
+	// Wrote returns the fence of the lease with which something of a chat was written last.
+	Wrote(ctx context.Context, id string) (fence int64, err error)
 	// Beat says that this process lives, and returns the chats that it has. It is called all the time.
 	Beat(ctx context.Context) ([]store.Held, error)
 
@@ -109,6 +111,8 @@ type Options struct {
 	Python string // version of the interpreters, "3.14.6"; "" where scripts are not to ask for one
 	Limits Limits
 	Log    *slog.Logger
+	// Now is the clock by which chats are idle and old; nil for one that setting the time of the machine does not move.
+	Now func() time.Time
 }
 
 // Limits bound chats and name what bounds their runs, for the sentences that tell of it.
@@ -161,6 +165,9 @@ type Service struct {
 
 // NewService returns a Service, which looks after its chats until it is closed.
 func NewService(options Options) *Service {
+	if options.Now == nil {
+		options.Now = steady()
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Service{
 		options: options, places: make(chan struct{}, turnsAtOnce),
@@ -207,7 +214,7 @@ func (s *Service) Turn(ctx context.Context, r Request) (*Reply, error) {
 	if err != nil {
 		return unknownChat(err)
 	}
-	defer c.leaveTurn()
+	defer s.leaveTurn(c)
 	reply, err := s.turnIn(ctx, c, r, read)
 	if !c.saved { // the caller hears of no chat
 		s.drop(c)
@@ -290,7 +297,7 @@ func (s *Service) open(ctx context.Context, owner, id string, waits func()) (*co
 	if err := s.sweep(ctx); err != nil {
 		return nil, stopped(ctx, err)
 	}
-	now := time.Now()
+	now := s.options.Now()
 	c := newConversation(store.Chat{ID: newID(), Owner: owner, Created: now, Used: now})
 	<-c.turn // nobody else knows it
 	s.mu.Lock()

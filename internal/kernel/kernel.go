@@ -76,7 +76,7 @@ func Program(dir, key string, limits sandbox.Limits) sandbox.Program {
 			return err
 		},
 		Resume: func(ctx context.Context, s *sandbox.Sandbox) error {
-			g, err := resume(ctx, s.Channel, token)
+			g, err := resume(ctx, s.Channel, token, s.Rescued)
 			s.Greeting = g
 			return err
 		},

@@ -297,6 +297,8 @@ type beginning struct {
 	of   *image // whose binding is the guest's too
 	from string // folder of the image that it is restored from, "" to start it
 	base string // folder of the image that its checkpoints are stored as a difference from; none has to be there
+	// rescued says that a Stranded one made the checkpoint.
+	rescued bool
 	// prepare, if not nil, puts files into the guest's folders before its processes exist.
 	prepare func(s *Sandbox) error
 	ready   func(ctx context.Context, s *Sandbox) error // of the Program
@@ -363,7 +365,7 @@ func (h *Host) newSandbox(b beginning) (*Sandbox, *pipes, error) {
 	id := "g" + randomName()
 	dir := filepath.Join(h.instance.dir, id)
 	s := &Sandbox{
-		ID: id, Uploads: filepath.Join(dir, "work"), Preloaded: b.of.preload.Dir != "", host: h, dir: dir,
+		ID: id, Uploads: filepath.Join(dir, "work"), Preloaded: b.of.preload.Dir != "", Rescued: b.rescued, host: h, dir: dir,
 	}
 	if h.config.Environment == "" {
 		s.Environment = filepath.Join(dir, environmentName)

@@ -23,7 +23,7 @@ func scanChat(r row) (c store.Chat, err error) {
 func (s *Store) Begin(ctx context.Context, c store.Chat) (store.Lease, error) {
 	lease := store.Lease{Chat: c.ID, Fence: store.FirstFence}
 	err := s.asProcess(ctx, "begin a chat", func(tx *sql.Tx, process string) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO chats (`+chatColumns+`, fence, wanted, holder) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9)`,
+		_, err := tx.ExecContext(ctx, `INSERT INTO chats (`+chatColumns+`, fence, wrote, wanted, holder) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8, 0, $9)`,
 			c.ID, []byte(c.Owner), nanoseconds(c.Created), nanoseconds(c.Used), c.Runs, c.Packages, c.Loss, lease.Fence, process)
 		return err //nolint:wrapcheck // change does
 	})

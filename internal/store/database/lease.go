@@ -51,14 +51,22 @@ func (s *Store) Release(ctx context.Context, l store.Lease, loss string) error {
 
 // Check reports whether a lease is the latest of its chat: nil, store.ErrLost or store.ErrNotFound.
 func (s *Store) Check(ctx context.Context, l store.Lease) error {
-	fence, err := first(ctx, s, question{"look who has a chat", `SELECT fence FROM chats WHERE id = $1`, []any{l.Chat}}, func(r row) (fence int64, err error) {
-		err = r.Scan(&fence)
-		return fence, err //nolint:wrapcheck // first does
-	})
+	fence, err := first(ctx, s, question{"look who has a chat", `SELECT fence FROM chats WHERE id = $1`, []any{l.Chat}}, scanFence)
 	if err == nil && fence != l.Fence {
 		return s.explain("look who has a chat", store.ErrLost)
 	}
 	return err
+}
+
+// Wrote returns the fence of the lease with which something of a chat was written last. Taking a chat and letting go of
+// it writes nothing of it.
+func (s *Store) Wrote(ctx context.Context, id string) (fence int64, err error) {
+	return first(ctx, s, question{"look who has written to a chat", `SELECT wrote FROM chats WHERE id = $1`, []any{id}}, scanFence)
+}
+
+func scanFence(r row) (fence int64, err error) {
+	err = r.Scan(&fence)
+	return fence, err //nolint:wrapcheck // first does
 }
 
 // Beat says that this process lives, if it is time to, and returns the chats that it has. It is to be called at least
@@ -96,7 +104,7 @@ func (s *Store) Beat(ctx context.Context) ([]store.Held, error) {
 func (s *Store) writeTo(ctx context.Context, what string, l store.Lease, do func(tx *sql.Tx) error) error {
 	return s.change(ctx, what, func(tx *sql.Tx) error {
 		// The row stays locked until the end, so nobody takes the chat in between.
-		ours, err := affected(tx.ExecContext(ctx, `UPDATE chats SET fence = fence WHERE id = $1 AND fence = $2`, l.Chat, l.Fence))
+		ours, err := affected(tx.ExecContext(ctx, `UPDATE chats SET wrote = fence WHERE id = $1 AND fence = $2`, l.Chat, l.Fence))
 		if err != nil {
 			return err
 		}

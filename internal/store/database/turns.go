@@ -22,7 +22,7 @@ func (s *Store) SaveTurn(ctx context.Context, l store.Lease, c store.Chat, t sto
 		return fmt.Errorf("save a turn: %w", err)
 	}
 	return s.change(ctx, "save a turn", func(tx *sql.Tx) error {
-		ours, err := affected(tx.ExecContext(ctx, `UPDATE chats SET created = $3, used = $4, runs = $5, packages = $6, loss = $7 WHERE id = $1 AND fence = $2`,
+		ours, err := affected(tx.ExecContext(ctx, `UPDATE chats SET created = $3, used = $4, runs = $5, packages = $6, loss = $7, wrote = $2 WHERE id = $1 AND fence = $2`,
 			l.Chat, l.Fence, nanoseconds(c.Created), nanoseconds(c.Used), c.Runs, c.Packages, c.Loss))
 		if err != nil {
 			return err

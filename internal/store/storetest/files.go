@@ -121,6 +121,29 @@ func testResults(t *testing.T, d Database) {
 	is(t, "an older result", err, store.ErrNotFound)
 }
 
+// testResultList: the results of a chat are listed as they came, without those that have made room, and one that was made
+// again as the newest.
+func testResultList(t *testing.T, d Database) {
+	s, other := d.open(t), d.open(t)
+	a, b := begin(t, s, store.Chat{ID: "a"}), begin(t, s, store.Chat{ID: "b"})
+	var all []store.Result
+	for i, at := range []struct {
+		l    store.Lease
+		run  int
+		name string
+	}{{a, 1, "figure-1.png"}, {a, 1, "stdout.txt"}, {b, 1, "figure-1.png"}, {a, 3, "figure-1.png"}, {a, 2, "figure-1.png"}, {a, 1, "stdout.txt"}} {
+		f := store.File{Path: at.name, Hash: fmt.Sprint(i), Size: int64(i), MIMEType: "image/png"}
+		if _, err := s.SaveResult(t.Context(), at.l, at.run, f, store.Bounds{Count: 3, Bytes: 99}); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, store.Result{Run: at.run, File: f})
+	}
+	got, err := other.Results(t.Context(), "a")
+	equal(t, "the results of the one", []store.Result{all[3], all[4], all[5]}, got, err)
+	got, err = other.Results(t.Context(), "b")
+	equal(t, "the results of the other", []store.Result{all[2]}, got, err)
+}
+
 // testContents: the database knows which contents anybody refers to.
 func testContents(t *testing.T, d Database) {
 	s := d.open(t)

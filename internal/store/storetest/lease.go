@@ -64,6 +64,40 @@ func testLease(t *testing.T, d Database) {
 	}
 }
 
+// testWrote: what a chat was written with is the lease of the last write, however often it was taken since.
+func testWrote(t *testing.T, d Database) {
+	s := d.open(t)
+	l := begin(t, s, store.Chat{ID: "x"})
+	wants := func(what string, want int64) {
+		t.Helper()
+		got, err := s.Wrote(t.Context(), "x")
+		equal(t, "the lease of the last write after "+what, want, got, err)
+	}
+	wants("the beginning", store.FirstFence)
+	writes := map[string]func(l store.Lease) error{
+		"SaveChat": func(l store.Lease) error { return s.SaveChat(t.Context(), l, store.Chat{ID: "x"}) },
+		"SaveTurn": func(l store.Lease) error {
+			return s.SaveTurn(t.Context(), l, store.Chat{ID: "x"}, store.Turn{Number: 1}, 9)
+		},
+		"SaveFiles":      func(l store.Lease) error { _, err := s.SaveFiles(t.Context(), l, nil, nil); return err },
+		"SaveCheckpoint": func(l store.Lease) error { _, err := s.SaveCheckpoint(t.Context(), l, store.Checkpoint{}); return err },
+		"DropCheckpoint": func(l store.Lease) error { _, err := s.DropCheckpoint(t.Context(), l); return err },
+	}
+	for what, write := range writes {
+		before := l.Fence
+		if err := s.Release(t.Context(), l, ""); err != nil {
+			t.Fatal(err)
+		}
+		take(t, s, "x")
+		l = take(t, s, "x")
+		wants("it was taken twice", before)
+		if err := write(l); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		wants(what, l.Fence)
+	}
+}
+
 // testDeadProcess: one that does not say that it lives loses all of its chats, one that ends lets them go.
 func testDeadProcess(t *testing.T, d Database) {
 	dead, b, ending := d.open(t), d.open(t), d.Open(t)

@@ -13,6 +13,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,8 +39,8 @@ func Run(t *testing.T, fresh func(t *testing.T) Database) {
 		test func(t *testing.T, d Database)
 	}{
 		{"chats", testChats}, {"unknown chats", testUnknown}, {"files", testFiles}, {"any bytes", testAnyBytes}, {"recent files", testRecent},
-		{"results make room", testResults}, {"turns", testTurns}, {"checkpoints", testCheckpoints}, {"contents", testContents}, {"deletion", testDeletion},
-		{"many chats come and go", testMany}, {"a lease", testLease}, {"a dead process", testDeadProcess}, {"a process that wakes late", testLate},
+		{"results make room", testResults}, {"results are listed", testResultList}, {"turns", testTurns}, {"outlines", testOutlines}, {"checkpoints", testCheckpoints}, {"contents", testContents}, {"deletion", testDeletion},
+		{"many chats come and go", testMany}, {"a lease", testLease}, {"the last write", testWrote}, {"a dead process", testDeadProcess}, {"a process that wakes late", testLate},
 		{"one of many takes", testRace}, {"faults", testFaults},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.test(t, fresh(t)) })
@@ -136,6 +138,12 @@ func testUnknown(t *testing.T, d Database) {
 	equal(t, "Ask", nil, s.Ask(t.Context(), "none"), nil)
 	turns, err := s.Turns(t.Context(), "none", 10)
 	equal(t, "Turns", nil, turns, err)
+	results, err := s.Results(t.Context(), "none")
+	equal(t, "Results", nil, results, err)
+	outlines, err := s.Outlines(t.Context(), 10)
+	equal(t, "Outlines", nil, outlines, err)
+	_, err = s.Wrote(t.Context(), "none")
+	is(t, "Wrote", err, store.ErrNotFound)
 }
 
 func testTurns(t *testing.T, d Database) {
@@ -166,6 +174,28 @@ func testTurns(t *testing.T, d Database) {
 	}
 	got, err = other.Turns(t.Context(), "a", 1)
 	equal(t, "a turn that was saved again", want[4:], got, err)
+}
+
+// testOutlines: a list of chats shows how many turns each has had, and how the oldest that is kept begins.
+func testOutlines(t *testing.T, d Database) {
+	s, other := d.open(t), d.open(t)
+	begin(t, s, store.Chat{ID: "without turns"})
+	for _, c := range []struct {
+		id       string
+		messages []string
+	}{{"a", []string{"first", "second", "third"}}, {"b", []string{"caf\u00e9"}}, {"c", []string{"\x00\xff"}}, {"d", []string{""}}} {
+		l := begin(t, s, store.Chat{ID: c.id})
+		for i, message := range c.messages {
+			if err := s.SaveTurn(t.Context(), l, store.Chat{ID: c.id}, store.Turn{Number: i + 1, Message: message}, 2); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	got, err := other.Outlines(t.Context(), 4)
+	slices.SortFunc(got, func(a, b store.Outline) int { return strings.Compare(a.Chat, b.Chat) })
+	equal(t, "the outlines", []store.Outline{
+		{Chat: "a", Turns: 3, Begin: "seco"}, {Chat: "b", Turns: 1, Begin: "caf\xc3"}, {Chat: "c", Turns: 1, Begin: "\x00\xff"}, {Chat: "d", Turns: 1},
+	}, got, err)
 }
 
 func testCheckpoints(t *testing.T, d Database) {
