@@ -72,7 +72,7 @@ func TestUndoExecutesAgain(t *testing.T) {
 	}
 }
 
-// CHT-04: an undo finds the checkpoint of the turn before, which is kept beside the latest one; nothing is executed again.
+// An undo finds the checkpoint of the turn before, which is kept beside the latest one; nothing is executed again.
 func TestUndoFindsItsCheckpoint(t *testing.T) {
 	m := machine{t.TempDir()}
 	s, _ := m.sleeping(t, func(o *chat.Options) { o.Limits.Kernels = 1 })
