@@ -88,6 +88,11 @@ func (r *Records) Undo(ctx context.Context, id string) (u *chat.Undone, err erro
 	return u, err
 }
 
+// Import makes a chat of the local user of turns that come from elsewhere; see chat.Service.
+func (r *Records) Import(ctx context.Context, turns []chat.ImportedTurn, replay bool) (id string, err error) {
+	return r.app.chats.Import(ctx, "", turns, replay) //nolint:wrapcheck // the same contract
+}
+
 // Open returns the content of a file of a transcript, which the caller closes.
 func (r *Records) Open(ctx context.Context, t *chat.Transcript, f chat.File) (io.ReadCloser, error) {
 	_, body, err := r.app.chats.OpenFile(ctx, t.Owner, f.URI)

@@ -154,8 +154,10 @@ func summaryOf(record store.Chat, turns []RecordedTurn, bytes int64) Summary {
 // recorded is a turn with the results of its runs.
 func recorded(turn store.Turn, made map[int][]File) RecordedTurn {
 	t := RecordedTurn{Number: turn.Number, Begun: turn.Begun, Message: turn.Message, Words: turn.Words}
-	if read, err := readMessage(turn.Message); err == nil && turn.Words == "" {
-		t.OnlyCode = len(turn.Runs) > 0 && (read.Prose == "" || len(turn.Runs) == 1 && turn.Message == turn.Runs[0].Code)
+	if len(turn.Runs) == 1 && turn.Message == turn.Runs[0].Code {
+		t.OnlyCode = true
+	} else if read, err := readMessage(turn.Message); err == nil && turn.Words == "" {
+		t.OnlyCode = len(turn.Runs) > 0 && read.Prose == ""
 	}
 	for _, r := range turn.Runs {
 		t.Runs = append(t.Runs, RecordedRun{

@@ -258,7 +258,7 @@ func (s *Service) resume(ctx context.Context, c *conversation, prepare func(envi
 // to be executed again stays: they end with the files as they are kept.
 func (s *Service) outdate(ctx context.Context, c *conversation) error {
 	c.touched.Add(1)
-	if c.checkpoint == nil || c.replay {
+	if c.checkpoint == nil || c.replay != store.NoReplay {
 		return nil
 	}
 	gone, err := s.options.Store.DropCheckpoint(ctx, c.lease)

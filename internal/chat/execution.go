@@ -28,6 +28,7 @@ type execution struct {
 	printed   map[string]int64 // bytes of each stream, by the name of its result
 	replayed  []string         // what was done to get the variables back, as sentences
 	problems  []string         // what went wrong beside the code, as sentences
+	again     int              // number of the turn of which it is a run that was before, else 0
 	initial   []store.File     // what fill puts into place, nil for the files of the chat
 	misplaced []string         // paths of files that fill has left out
 	shipment  shipment         // packages
@@ -193,7 +194,7 @@ func (x *execution) ensureKernel(ctx context.Context) error {
 	if c.kernel != nil {
 		return nil
 	}
-	if c.replay {
+	if c.replay != store.NoReplay {
 		if done, err := x.replay(ctx); done || err != nil {
 			return err
 		}
@@ -211,7 +212,7 @@ func (x *execution) ensureKernel(ctx context.Context) error {
 // resume gives the chat the interpreter of its checkpoint, if it has a usable one.
 func (x *execution) resume(ctx context.Context) (done bool, err error) {
 	c := x.chat
-	if !c.restorable() || c.replay {
+	if !c.restorable() || c.replay != store.NoReplay {
 		return false, nil
 	}
 	x.report(Progress{Step: "restoring"})

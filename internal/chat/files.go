@@ -106,6 +106,9 @@ func (c *changes) files() []store.File {
 	return all
 }
 
+// number is that of the turn.
+func (x *execution) number() int { return cmp.Or(x.again, x.chat.turns+1) }
+
 // keepFiles fetches what the run has changed in /work and keeps it.
 func (x *execution) keepFiles(ctx context.Context) error {
 	r := x.result
@@ -123,7 +126,7 @@ func (x *execution) keepFiles(ctx context.Context) error {
 		return fmt.Errorf("keep the files of a run: %w", diskFull(err))
 	}
 	err = x.service.refer(ctx, c.files(), func() ([]string, error) {
-		return x.service.options.Store.SaveFiles(ctx, x.chat.lease, x.service.changesOf(x.chat.turns+1, c.files(), c.deleted))
+		return x.service.options.Store.SaveFiles(ctx, x.chat.lease, x.service.changesOf(x.number(), c.files(), c.deleted))
 	})
 	if err != nil {
 		return fmt.Errorf("keep the files of a run: %w", diskFull(err))

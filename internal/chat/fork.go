@@ -39,7 +39,7 @@ func (s *Service) Fork(ctx context.Context, owner, id string) (*Forked, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !copied && c.runs > 0 && !c.replay && f.Loss == "" {
+	if !copied && c.runs > 0 && c.replay == store.NoReplay && f.Loss == "" {
 		f.Loss = lossUncopied
 	}
 	if err := s.options.Store.Fork(ctx, c.lease, f); err != nil {
@@ -63,7 +63,7 @@ func (s *Service) copyCheckpoints(ctx context.Context, c *conversation, f *store
 		return false, fmt.Errorf("fork a chat: %w", err)
 	}
 	for _, p := range all {
-		if !p.Past && !c.restorable() && !c.replay {
+		if !p.Past && !c.restorable() && c.replay == store.NoReplay {
 			continue // it has older variables
 		}
 		from := s.folderOf(p.Folder)

@@ -120,7 +120,7 @@ func (s *Service) load(ctx context.Context, c *conversation, record store.Chat) 
 	if err := s.loadCheckpoint(ctx, c); err != nil {
 		return err
 	}
-	if c.loss = record.Loss; c.loss == "" && !c.replay && !c.restorable() {
+	if c.loss = record.Loss; c.loss == "" && c.replay == store.NoReplay && !c.restorable() {
 		c.loss = lossRestart
 	}
 	return nil

@@ -26,6 +26,7 @@ const (
 // what that turn had left.
 type replay struct {
 	turn     *execution // of the turn that needs the variables
+	kind     store.Replay
 	manifest []store.Version
 	initial  []store.File
 	base     int               // the turn from which it goes on
@@ -55,8 +56,8 @@ func tooMuch(turns int) string {
 // why. After an error nothing has changed, so that the next turn does it.
 func (x *execution) replay(ctx context.Context) (done bool, err error) {
 	c := x.chat
-	c.replay = false // what is begun for it is no replay
-	r := &replay{turn: x, there: make(map[string]string)}
+	r := &replay{turn: x, there: make(map[string]string), kind: c.replay}
+	c.replay = store.NoReplay // what is begun for it is no replay
 	err = r.run(ctx)
 	if ctx.Err() != nil {
 		err = x.stopped(ctx, errors.Join(err, ctx.Err()))
@@ -72,7 +73,7 @@ func (x *execution) replay(ctx context.Context) (done bool, err error) {
 		c.loss = givenUp.loss
 	default:
 		x.service.logEnd(ctx, c, x.service.end(c, ""))
-		c.replay, c.loss = true, ""
+		c.replay, c.loss = r.kind, ""
 		return false, fmt.Errorf("get the variables of a chat back: %w", err)
 	}
 	x.reply.State, x.reply.StateReason = c.state()
@@ -131,7 +132,11 @@ func (r *replay) begin(ctx context.Context) error {
 		return nil // run says so
 	}
 	x.report(Progress{Step: "starting"})
-	r.initial = filesAt(r.manifest, 0)
+	at := 0
+	if r.kind == store.ReplayAsNew {
+		at = c.turns // what is there was put there for it
+	}
+	r.initial = filesAt(r.manifest, at)
 	x.initial = r.initial
 	err := x.service.start(ctx, c, func(dir string) error { return x.fill(ctx, dir) })
 	x.initial = nil
@@ -174,7 +179,10 @@ func (r *replay) again(ctx context.Context, turn int, run store.Run) error {
 		return nil
 	}
 	x.report(Progress{Step: fmt.Sprintf("executing turn %d again", turn)})
-	again := &execution{service: x.service, chat: c, request: Request{RunTimeout: x.request.RunTimeout}, message: message.Read(messageOf(run.Code)), initial: r.initial}
+	again := &execution{
+		service: x.service, chat: c, request: Request{RunTimeout: x.request.RunTimeout}, message: message.Read(messageOf(run.Code)),
+		again: turn, initial: r.initial,
+	}
 	before, fresh := c.kernel, c.fresh
 	result, err := again.execute(ctx)
 	if refused, ok := errors.AsType[*refusedError](err); ok {
@@ -219,6 +227,9 @@ func (r *replay) follow(ctx context.Context, again *execution) error {
 	if report == nil {
 		return nil
 	}
+	if r.kind == store.ReplayAsNew {
+		return again.keepFiles(ctx)
+	}
 	d := differences(nil, report, again.service.options.Limits)
 	err := again.fetch(ctx, d)
 	again.service.giveUp(ctx, d.files())
@@ -238,7 +249,7 @@ func (r *replay) follow(ctx context.Context, again *execution) error {
 // settle makes the files those that a turn has left, as far as that is known.
 func (r *replay) settle(ctx context.Context, turn int) error {
 	x, c := r.turn, r.turn.chat
-	if turn < c.horizon {
+	if r.kind == store.ReplayAsNew || turn < c.horizon {
 		return nil
 	}
 	want := filesAt(r.manifest, turn)

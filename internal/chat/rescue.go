@@ -39,7 +39,7 @@ func (s *Service) Rescue(ctx context.Context, label string, busy bool, make func
 	if err != nil {
 		return fmt.Errorf("rescue the guest of chat %s: %w", id, err)
 	}
-	if lease.Fence == fence+1 && !record.Replay { // else its variables are not yet those of the last turn
+	if lease.Fence == fence+1 && record.Replay == store.NoReplay { // else its variables are not yet those of the last turn
 		err = s.rescue(ctx, lease, busy, make)
 	}
 	release := s.options.Store.Release(ctx, lease, record.Loss)

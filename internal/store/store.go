@@ -43,11 +43,21 @@ type Chat struct {
 	Packages string
 	// Loss says why its variables are lost, "" where the process that had it has not told.
 	Loss string
-	// Replay says that the runs since its checkpoint, or all without one, are to be executed again before the next one.
-	Replay bool
+	// Replay says whether the runs since its checkpoint, or all without one, are to be executed again before the next one.
+	Replay Replay
 	// Horizon is the first turn after which its files are known; only the database sets it.
 	Horizon int
 }
+
+// A Replay says whether runs are to be executed again, and what becomes of the files.
+type Replay int
+
+// The replays.
+const (
+	NoReplay     Replay = iota
+	ReplayAsKept        // the files are to be what they were after each turn
+	ReplayAsNew         // they are what the runs leave, which have not run here yet
+)
 
 // A Lease is the right of a process to write to a chat. It ends when another process takes the chat:
 // its fence is larger, and writes with a smaller one fail with ErrLost.

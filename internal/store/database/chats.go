@@ -14,9 +14,9 @@ const chatColumns = `id, subject, created, used, runs, packages, loss, replay, h
 
 func scanChat(r row) (c store.Chat, err error) {
 	var subject []byte
-	var created, used, replay int64
-	err = r.Scan(&c.ID, &subject, &created, &used, &c.Runs, &c.Packages, &c.Loss, &replay, &c.Horizon)
-	c.Owner, c.Created, c.Used, c.Replay = string(subject), fromNanoseconds(created), fromNanoseconds(used), replay == 1
+	var created, used int64
+	err = r.Scan(&c.ID, &subject, &created, &used, &c.Runs, &c.Packages, &c.Loss, &c.Replay, &c.Horizon)
+	c.Owner, c.Created, c.Used = string(subject), fromNanoseconds(created), fromNanoseconds(used)
 	return c, err //nolint:wrapcheck // who asked does
 }
 
@@ -32,23 +32,15 @@ func (s *Store) Begin(ctx context.Context, c store.Chat) (store.Lease, error) {
 // insertChat adds the record of a chat that holder has.
 func insertChat(ctx context.Context, tx *sql.Tx, c store.Chat, holder sql.NullString) error {
 	_, err := tx.ExecContext(ctx, `INSERT INTO chats (`+chatColumns+`, fence, wanted, holder) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, 0, $10)`,
-		c.ID, []byte(c.Owner), nanoseconds(c.Created), nanoseconds(c.Used), c.Runs, c.Packages, c.Loss, number(c.Replay), store.FirstFence, holder)
+		c.ID, []byte(c.Owner), nanoseconds(c.Created), nanoseconds(c.Used), c.Runs, c.Packages, c.Loss, c.Replay, store.FirstFence, holder)
 	return err //nolint:wrapcheck // change does
-}
-
-// number is a truth as the database has it.
-func number(truth bool) int {
-	if truth {
-		return 1
-	}
-	return 0
 }
 
 // SaveChat replaces what the record of a chat says beside its id and its owner.
 func (s *Store) SaveChat(ctx context.Context, l store.Lease, c store.Chat) error {
 	return s.writeTo(ctx, "save a chat", l, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `UPDATE chats SET created = $2, used = $3, runs = $4, packages = $5, loss = $6, replay = $7 WHERE id = $1`,
-			l.Chat, nanoseconds(c.Created), nanoseconds(c.Used), c.Runs, c.Packages, c.Loss, number(c.Replay))
+			l.Chat, nanoseconds(c.Created), nanoseconds(c.Used), c.Runs, c.Packages, c.Loss, c.Replay)
 		return err //nolint:wrapcheck // change does
 	})
 }

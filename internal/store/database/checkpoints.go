@@ -42,6 +42,14 @@ func insertCheckpoint(ctx context.Context, tx *sql.Tx, id string, c store.Checkp
 	return err //nolint:wrapcheck // change does
 }
 
+// number is a truth as the database has it.
+func number(truth bool) int {
+	if truth {
+		return 1
+	}
+	return 0
+}
+
 // DropCheckpoint forgets the latest checkpoint of a chat, whose folder is returned, "" for none. The one before it stays.
 func (s *Store) DropCheckpoint(ctx context.Context, l store.Lease) (gone string, err error) {
 	err = s.writeTo(ctx, "forget a checkpoint", l, func(tx *sql.Tx) error {

@@ -36,7 +36,8 @@ func (s *Store) Undo(ctx context.Context, l store.Lease, u store.Undo) (gone sto
 		_, promoted := tx.ExecContext(ctx, `UPDATE checkpoints SET past = 0 WHERE chat = $1
 			AND NOT EXISTS (SELECT 1 FROM checkpoints AS latest WHERE latest.chat = $1 AND latest.past = 0)`, l.Chat)
 		_, turns := tx.ExecContext(ctx, `DELETE FROM turns WHERE chat = $1 AND number >= $2`, l.Chat, u.Turn)
-		_, chats := tx.ExecContext(ctx, `UPDATE chats SET used = $2, loss = '', replay = 1 WHERE id = $1`, l.Chat, nanoseconds(u.Used))
+		_, chats := tx.ExecContext(ctx, `UPDATE chats SET used = $2, loss = '', replay = CASE WHEN replay = $4 THEN $4 ELSE $3 END WHERE id = $1`,
+			l.Chat, nanoseconds(u.Used), store.ReplayAsKept, store.ReplayAsNew)
 		return errors.Join(promoted, turns, chats)
 	})
 	return gone, err

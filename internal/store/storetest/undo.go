@@ -126,7 +126,7 @@ func testUndo(t *testing.T, d Database) {
 		equal(t, "turns and results", [2]int{undone.turn - 1, undone.turn - 1}, [2]int{len(turns), len(results)}, errors.Join(err, resultErr))
 	}
 	c, err := s.Chat(t.Context(), "a")
-	equal(t, "the chat", store.Chat{ID: "a", Created: c.Created, Used: start(), Runs: 3, Packages: "p", Replay: true}, c, err)
+	equal(t, "the chat", store.Chat{ID: "a", Created: c.Created, Used: start(), Runs: 3, Packages: "p", Replay: store.ReplayAsKept}, c, err)
 	_, err = s.Undo(t.Context(), l, store.Undo{Turn: 0})
 	is(t, "undo of nothing", err, store.ErrForgotten)
 }
@@ -166,19 +166,24 @@ func testFork(t *testing.T, d Database) {
 // testImport: what comes from elsewhere is there at once, and nobody has it.
 func testImport(t *testing.T, d Database) {
 	s, other := d.open(t), d.open(t)
-	c := store.Chat{ID: "a", Owner: "o", Created: start(), Used: start(), Runs: 1, Loss: "why", Replay: true}
+	c := store.Chat{ID: "a", Owner: "o", Created: start(), Used: start(), Runs: 1, Loss: "why", Replay: store.ReplayAsNew}
 	turns := []store.Turn{{Number: 1, Begun: start(), Message: "m"}, {Number: 2, Begun: start(), Runs: []store.Run{{Number: 1, Code: "c"}}}}
 	results := []store.Result{{Run: 1, File: store.File{Path: "r", Hash: "1", Size: 3, MIMEType: "image/png"}}}
 	if err := s.Import(t.Context(), c, turns, results); err != nil {
 		t.Fatal(err)
 	}
-	take(t, other, "a")
+	l := take(t, other, "a")
 	got, err := other.Chat(t.Context(), "a")
 	equal(t, "the chat", c, got, err)
 	gotTurns, err := other.Turns(t.Context(), "a", 9)
 	equal(t, "its turns", turns, gotTurns, err)
 	gotResults, err := other.Results(t.Context(), "a")
 	equal(t, "its results", results, gotResults, err)
+	_, err = other.Undo(t.Context(), l, store.Undo{Turn: 2, Run: 1, Used: start()})
+	is(t, "undo of what has not run here", err, nil)
+	got, err = other.Chat(t.Context(), "a")
+	c.Loss = ""
+	equal(t, "the chat then", c, got, err)
 	if err := s.Import(t.Context(), c, nil, nil); err == nil {
 		t.Error("a chat was imported twice")
 	}

@@ -1,5 +1,5 @@
 -- +goose Up
-ALTER TABLE chats ADD COLUMN replay BIGINT NOT NULL DEFAULT 0;  -- 1 when runs are to be executed again before the next one
+ALTER TABLE chats ADD COLUMN replay BIGINT NOT NULL DEFAULT 0;  -- 1 when runs are to be executed again before the next one, 2 when for the first time here
 ALTER TABLE chats ADD COLUMN horizon BIGINT NOT NULL DEFAULT 0; -- the first turn after which the files are known
 UPDATE chats SET horizon = COALESCE((SELECT MAX(number) FROM turns WHERE turns.chat = chats.id), 0);
 
