@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -64,14 +63,14 @@ func TestExportOfRealChat(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(shown.String(), runScript(t, data, transcript)); diff != "" {
+		if diff := cmp.Diff(shown.String(), runScript(t, transcript)); diff != "" {
 			t.Errorf("it prints (-chat +script):\n%s", diff)
 		}
 	})
 }
 
-// runScript executes a chat as a script by uv, with the interpreter of a data folder and packages of the index, and returns what it prints.
-func runScript(t *testing.T, data string, transcript *chat.Transcript) string {
+// runScript executes a chat as a script by uv, with the interpreter that guests have and packages of the index, and returns what it prints.
+func runScript(t *testing.T, transcript *chat.Transcript) string {
 	t.Helper()
 	var script bytes.Buffer
 	if err := notebook.WriteScript(&script, notebook.Source{Chat: transcript, Python: "3.14.6"}); err != nil {
@@ -82,13 +81,8 @@ func runScript(t *testing.T, data string, transcript *chat.Transcript) string {
 	if err := os.WriteFile(file, script.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	pythons, err := filepath.Glob(filepath.Join(data, "interpreter", "*", "bin", "python3.14"))
-	if err != nil || len(pythons) == 0 {
-		t.Fatalf("there is no interpreter in %s, %v", data, err)
-	}
-	slices.Sort(pythons)
 	var stdout, stderr bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), indextest.UV(t), "run", "--no-project", "--no-python-downloads", "--python", pythons[len(pythons)-1], "--script", file)
+	cmd := exec.CommandContext(t.Context(), indextest.UV(t), "run", "--no-project", "--no-python-downloads", "--python", guesttest.Python(t).Executable(), "--script", file)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &stdout, &stderr
 	cmd.Env = append(os.Environ(), "MPLBACKEND=agg", "PYTHONUTF8=1")
 	if err := cmd.Run(); err != nil {
