@@ -25,7 +25,7 @@ var mayImport = map[string][]string{
 
 	"cmd/runpython":        {"internal/about", "internal/app", "internal/cli", "internal/config", "internal/sandbox", "internal/sandbox/gvisor"},
 	"internal/cli":         {"internal/chat", "internal/cli/console", "internal/config", "internal/eval", "internal/fault", "internal/llm", "internal/notebook"},
-	"internal/notebook":    {"internal/chat"},
+	"internal/notebook":    {"internal/chat", "internal/excerpt", "internal/fault"},
 	"internal/eval":        {"internal/agent", "internal/chat", "internal/excerpt", "internal/fault", "internal/llm", "internal/message", "internal/pattern"},
 	"internal/cli/console": {},
 	"internal/app": {"internal/about", "internal/agent", "internal/chat", "internal/config", "internal/egress", "internal/excerpt", "internal/fault", "internal/kernel", "internal/kernel/guest", "internal/llm", "internal/llm/vendors", "internal/llm/wire", "internal/mcpserver", "internal/pypi", "internal/pypi/build",

@@ -37,6 +37,9 @@ func (c *checkpoints) Bound() string { return c.key }
 // Remove removes one; see chat.Checkpoints.
 func (c *checkpoints) Remove(dir string) error { return sandbox.RemoveCheckpoint(dir) } //nolint:wrapcheck // says what it is
 
+// Copy copies one; see chat.Checkpoints.
+func (c *checkpoints) Copy(from, to string) error { return sandbox.CopyCheckpoint(from, to) } //nolint:wrapcheck // says what it is
+
 // Resume makes an interpreter of one; see chat.Checkpoints.
 func (c *checkpoints) Resume(ctx context.Context, start chat.Start, dir string, prepare func(string, bool) error) (chat.Interpreter, error) {
 	guest, note, err := c.app.host.Restore(ctx, dir, func(s *sandbox.Sandbox) error { return prepare(s.Environment, s.Preloaded) })

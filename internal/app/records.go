@@ -70,6 +70,29 @@ func (r *Records) Delete(ctx context.Context, id string) error {
 	return r.of(ctx, id, func(owner string) error { return r.app.chats.Delete(ctx, owner, id) })
 }
 
+// Fork makes a copy of a chat of any owner, which belongs to the same; see chat.Service. An unknown one is fault.NotFound.
+func (r *Records) Fork(ctx context.Context, id string) (f *chat.Forked, err error) {
+	err = r.of(ctx, id, func(owner string) error {
+		f, err = r.app.chats.Fork(ctx, owner, id)
+		return err //nolint:wrapcheck // the same contract
+	})
+	return f, err
+}
+
+// Undo takes the latest turn of a chat of any owner back; see chat.Service. An unknown one is fault.NotFound.
+func (r *Records) Undo(ctx context.Context, id string) (u *chat.Undone, err error) {
+	err = r.of(ctx, id, func(owner string) error {
+		u, err = r.app.chats.Undo(ctx, owner, id)
+		return err //nolint:wrapcheck // the same contract
+	})
+	return u, err
+}
+
+// Import makes a chat of the local user of turns that come from elsewhere; see chat.Service.
+func (r *Records) Import(ctx context.Context, turns []chat.ImportedTurn, replay bool) (id string, err error) {
+	return r.app.chats.Import(ctx, "", turns, replay) //nolint:wrapcheck // the same contract
+}
+
 // Open returns the content of a file of a transcript, which the caller closes.
 func (r *Records) Open(ctx context.Context, t *chat.Transcript, f chat.File) (io.ReadCloser, error) {
 	_, body, err := r.app.chats.OpenFile(ctx, t.Owner, f.URI)

@@ -3,7 +3,6 @@ package chat
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -81,6 +80,11 @@ func (s *Service) Summaries(ctx context.Context) ([]Summary, error) {
 }
 
 func summarize(r store.Chat, turns int, bytes int64, begin string) Summary {
+	return Summary{ID: r.ID, Owner: r.Owner, Begun: r.Created, Used: r.Used, Turns: turns, Bytes: bytes, Begin: beginOf(begin)}
+}
+
+// beginOf is the begin of a message, which may be cut within a character.
+func beginOf(begin string) string {
 	begin = begin[:min(len(begin), summaryBytes)]
 	for i := 1; i < utf8.UTFMax && i <= len(begin); i++ { // a part of a character
 		if tail := begin[len(begin)-i:]; utf8.RuneStart(tail[0]) {
@@ -90,7 +94,7 @@ func summarize(r store.Chat, turns int, bytes int64, begin string) Summary {
 			break
 		}
 	}
-	return Summary{ID: r.ID, Owner: r.Owner, Begun: r.Created, Used: r.Used, Turns: turns, Bytes: bytes, Begin: strings.ToValidUTF8(begin, "\uFFFD")}
+	return strings.ToValidUTF8(begin, "\uFFFD")
 }
 
 // Transcript returns what was said and run in a chat of owner. An unknown chat
@@ -150,12 +154,14 @@ func summaryOf(record store.Chat, turns []RecordedTurn, bytes int64) Summary {
 // recorded is a turn with the results of its runs.
 func recorded(turn store.Turn, made map[int][]File) RecordedTurn {
 	t := RecordedTurn{Number: turn.Number, Begun: turn.Begun, Message: turn.Message, Words: turn.Words}
-	if read, err := readMessage(turn.Message); err == nil && turn.Words == "" {
+	if len(turn.Runs) == 1 && turn.Message == turn.Runs[0].Code {
+		t.OnlyCode = true
+	} else if read, err := readMessage(turn.Message); err == nil && turn.Words == "" {
 		t.OnlyCode = len(turn.Runs) > 0 && read.Prose == ""
 	}
 	for _, r := range turn.Runs {
 		t.Runs = append(t.Runs, RecordedRun{
-			Run: Run{Code: r.Code, Stdout: r.Stdout, Stderr: r.Stderr, Value: r.Value, Error: r.Error}, Cut: r.Cut, Results: made[r.Number],
+			Run: Run{Code: r.Code, Stdout: r.Stdout, Stderr: r.Stderr, Value: r.Value, Error: r.Error, Limited: r.Limited}, Cut: r.Cut, Results: made[r.Number],
 		})
 	}
 	return t
@@ -165,19 +171,10 @@ func recorded(turn store.Turn, made map[int][]File) RecordedTurn {
 // in another process; turns that wait behind it find the chat unknown. An unknown chat and one of someone else are
 // store.ErrNotFound alike.
 func (s *Service) Delete(ctx context.Context, owner, id string) error {
-	for {
-		c, err := s.find(ctx, owner, id)
-		if err != nil {
-			return err
-		}
-		err = s.enter(ctx, c, nil)
-		if errors.Is(err, errLeft) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		defer c.leave()
-		return s.remove(ctx, c)
+	c, err := s.seize(ctx, owner, id, nil)
+	if err != nil {
+		return err
 	}
+	defer c.leave()
+	return s.remove(ctx, c)
 }

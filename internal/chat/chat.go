@@ -83,6 +83,7 @@ type Run struct {
 	Stderr   string // the same
 	Value    string // the value of the last expression as text, "" when there was none
 	Error    string // the traceback, or the sentence that names the limit that ended the run
+	Limited  bool   // Error is such a sentence
 	Duration time.Duration
 }
 

@@ -23,6 +23,8 @@ type Checkpoints interface {
 	// Rescue calls keep for each guest of a killed process whose label is wanted, of which one is here mostly; see Service.Rescue.
 	// The guest is removed then, unless keep says to leave it.
 	Rescue(ctx context.Context, wanted func(label string) bool, keep func(ctx context.Context, g Stranded) (leave bool, err error)) error
+	// Copy makes the folder to, which is not there before, a checkpoint like the one in the folder from.
+	Copy(from, to string) error
 	// Remove removes the checkpoint in the folder dir, if there is one, and what killed processes have left of it.
 	Remove(dir string) error
 	// Bound names what checkpoints of this program depend on: one of another name is not used.
@@ -96,14 +98,16 @@ func (s *Service) record(ctx context.Context, c *conversation, p store.Checkpoin
 	return nil
 }
 
-// saveCheckpoint writes the record of a checkpoint. The folder of the one before is removed, or this one's after
+// saveCheckpoint writes the record of a checkpoint. Folders that are not needed any more are removed, or this one's after
 // an error.
 func (s *Service) saveCheckpoint(ctx context.Context, l store.Lease, p store.Checkpoint) error {
 	gone, err := s.options.Store.SaveCheckpoint(ctx, l, p)
 	if err != nil {
 		return errors.Join(fmt.Errorf("note a checkpoint: %w", err), s.options.Checkpoints.Remove(s.folderOf(p.Folder)))
 	}
-	s.discardCheckpoint(ctx, l.Chat, gone)
+	for _, folder := range gone {
+		s.discardCheckpoint(ctx, l.Chat, folder)
+	}
 	return nil
 }
 
@@ -249,10 +253,11 @@ func (s *Service) resume(ctx context.Context, c *conversation, prepare func(envi
 	return shown, nil
 }
 
-// outdate forgets the checkpoint of a chat that the caller has, since what comes now is not in it.
+// outdate forgets the checkpoint of a chat that the caller has, since what comes now is not in it. One from which runs are
+// to be executed again stays: they end with the files as they are kept.
 func (s *Service) outdate(ctx context.Context, c *conversation) error {
 	c.touched.Add(1)
-	if c.checkpoint == nil {
+	if c.checkpoint == nil || c.replay != store.NoReplay {
 		return nil
 	}
 	gone, err := s.options.Store.DropCheckpoint(ctx, c.lease)

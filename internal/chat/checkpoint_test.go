@@ -13,6 +13,7 @@ import (
 	"runpython/internal/chat"
 	"runpython/internal/fault"
 	"runpython/internal/store"
+	"runpython/internal/store/database"
 )
 
 // kept is what a checkpoint of a fake has.
@@ -50,6 +51,7 @@ func (s *bedroom) Rescue(ctx context.Context, wanted func(string) bool, keep fun
 	s.stranded = left
 	return err
 }
+func (s *bedroom) Copy(from, to string) error { return os.CopyFS(to, os.DirFS(from)) }
 
 func (s *bedroom) Resume(_ context.Context, _ chat.Start, dir string, prepare func(string, bool) error) (chat.Interpreter, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "kept"))
@@ -134,8 +136,8 @@ func TestVariablesOutliveTheRoom(t *testing.T) {
 	if w.peak != 1 {
 		t.Errorf("%d interpreters at once; want 1", w.peak)
 	}
-	if n := len(m.folders(t)); n != 2 {
-		t.Errorf("%d checkpoints of 2 chats; want 2: what one replaces is removed", n)
+	if n := len(m.folders(t)); n != 4 {
+		t.Errorf("%d checkpoints of 2 chats; want 4: beside the latest the one before it is kept", n)
 	}
 }
 
@@ -196,7 +198,7 @@ func TestUnusableCheckpoints(t *testing.T) {
 			db := m.records(t)
 			l, c, err := db.Take(t.Context(), id)
 			if err == nil {
-				err = errors.Join(db.SaveTurn(t.Context(), l, c, store.Turn{Number: 2, Runs: []store.Run{{Code: "x"}}}, 9), db.Release(t.Context(), l, ""))
+				err = errors.Join(saveTurn(t, db, l, c, store.Turn{Number: 2, Runs: []store.Run{{Code: "x"}}}), db.Release(t.Context(), l, ""))
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -232,7 +234,7 @@ func TestWordsDoNotOutdate(t *testing.T) {
 	db := m.records(t)
 	l, c, err := db.Take(t.Context(), id)
 	if err == nil {
-		err = errors.Join(db.SaveTurn(t.Context(), l, c, store.Turn{Number: 2, Message: "hello"}, 9), db.Release(t.Context(), l, ""))
+		err = errors.Join(saveTurn(t, db, l, c, store.Turn{Number: 2, Message: "hello"}), db.Release(t.Context(), l, ""))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -297,4 +299,11 @@ func TestQuietChatGetsACheckpoint(t *testing.T) {
 		<-look
 	}
 	wantGot(t, ask(t, s, id, "get x"), chat.Kept)
+}
+
+// saveTurn saves a turn by hand.
+func saveTurn(t *testing.T, db *database.Store, l store.Lease, c store.Chat, turn store.Turn) error {
+	t.Helper()
+	_, err := db.SaveTurn(t.Context(), l, c, turn, 9)
+	return err
 }

@@ -71,13 +71,18 @@ func TestContentGoesWithItsLastRecord(t *testing.T) {
 	for i := range 5 {
 		ask(t, s, id, fmt.Sprintf("file a.csv %d", i+1))
 	}
-	wantContents(t, dir, "of a file that was written six times", 1)
+	wantContents(t, dir, "of a file that six turns have written", 6)
+	for range 5 {
+		undo(t, s, id)
+	}
+	wantContents(t, dir, "when all but one are undone", 1)
+	ask(t, s, id, "file a.csv 5")
 	ask(t, s, id, "file same.csv 5")
 	other := ask(t, s, "", "file theirs.csv 5")
-	wantContents(t, dir, "of three files with the same content", 1)
+	wantContents(t, dir, "of three files with the same content, and an earlier one", 2)
 	ask(t, s, id, "delete a.csv")
 	ask(t, s, id, "picture p")
-	wantContents(t, dir, "with a picture", 2)
+	wantContents(t, dir, "with a picture", 3)
 	if err := s.Delete(t.Context(), "", id); err != nil {
 		t.Fatal(err)
 	}

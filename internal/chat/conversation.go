@@ -38,11 +38,13 @@ type conversation struct {
 	runs      int              // of code, in all turns; results are named by them
 	turns     int              // that were kept: the number of the last one
 	begun     time.Time
-	lease     store.Lease // of this process, once saved
-	saved     bool        // the store has a record of it, and this process its lease
-	known     bool        // the store had a record of it before this process came to it
-	forgotten bool        // history is to be read again
-	gone      bool        // it was deleted or given away: nothing may run in it any more
+	lease     store.Lease  // of this process, once saved
+	saved     bool         // the store has a record of it, and this process its lease
+	known     bool         // the store had a record of it before this process came to it
+	forgotten bool         // history is to be read again
+	replay    store.Replay // of the runs since the checkpoint, before the next one; there is no kernel as long
+	horizon   int          // the first turn after which the files are known
+	gone      bool         // it was deleted or given away: nothing may run in it any more
 
 	checkpoint  *store.Checkpoint // that may be used once no interpreter lives, nil without one
 	interrupted bool              // the kernel was taken over from a killed server while code ran, and no run has told so yet
@@ -71,7 +73,7 @@ func newConversation(record store.Chat) *conversation {
 
 // record is what the store keeps of it; the caller has the chat.
 func (c *conversation) record() store.Chat {
-	return store.Chat{ID: c.id, Owner: c.owner, Created: c.begun, Used: time.Unix(0, c.used.Load()), Runs: c.runs, Packages: c.packages, Loss: c.loss}
+	return store.Chat{ID: c.id, Owner: c.owner, Created: c.begun, Used: time.Unix(0, c.used.Load()), Runs: c.runs, Packages: c.packages, Loss: c.loss, Replay: c.replay}
 }
 
 // newID returns 128 random bits as 26 characters [a-z2-7].

@@ -25,7 +25,10 @@ type execution struct {
 	result  *kernel.Result // nil before the code has run
 
 	printed   map[string]int64 // bytes of each stream, by the name of its result
+	replayed  []string         // what was done to get the variables back, as sentences
 	problems  []string         // what went wrong beside the code, as sentences
+	again     int              // number of the turn of which it is a run that was before, else 0
+	initial   []store.File     // what fill puts into place, nil for the files of the chat
 	misplaced []string         // paths of files that fill has left out
 	shipment  shipment         // packages
 	progress  sync.Mutex       // one report at a time
@@ -193,6 +196,11 @@ func (x *execution) ensureKernel(ctx context.Context) error {
 	if c.kernel != nil {
 		return nil
 	}
+	if c.replay != store.NoReplay {
+		if done, err := x.replay(ctx); done || err != nil {
+			return err
+		}
+	}
 	if done, err := x.resume(ctx); done || err != nil {
 		return err
 	}
@@ -206,7 +214,7 @@ func (x *execution) ensureKernel(ctx context.Context) error {
 // resume gives the chat the interpreter of its checkpoint, if it has a usable one.
 func (x *execution) resume(ctx context.Context) (done bool, err error) {
 	c := x.chat
-	if !c.restorable() {
+	if !c.restorable() || c.replay != store.NoReplay {
 		return false, nil
 	}
 	x.report(Progress{Step: "restoring"})

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,7 +32,8 @@ import (
 // sandbox, "file NAME TEXT" writes a file, "files NAMES" reports files as a hostile guest may,
 // "cut NAME" reports one and that there are more, "delete NAME" one that is gone, "picture TEXT"
 // shows one, "notcode NAME" is no code but finds a file, "import NAMES" asks for those that its
-// environment does not have, and fails for the first that is not there then, "dynamic NAME" does not ask.
+// environment does not have, and fails for the first that is not there then, "dynamic NAME" does not ask, "fresh NAME" writes
+// a file of another name each time, "once NAME" fails but the first time, "ls" lists the files.
 type fake struct {
 	world *world
 	names map[string]bool
@@ -52,6 +54,9 @@ type world struct {
 	packages bool         // interpreters have environments
 	ahead    []string     // modules that interpreters have preloaded, unless a plain one is asked for
 
+	names atomic.Int32 // that were given
+	seen  sync.Map     // words of "once"
+
 	checkpoints atomic.Int32 // that were made
 	refuse      atomic.Bool  // none can be made
 	asleep      func()       // called while one is made, if not nil
@@ -62,6 +67,9 @@ type world struct {
 	living  int
 	peak    int // of living
 }
+
+// next returns a name that was not given yet.
+func (w *world) next() string { return fmt.Sprint(w.names.Add(1)) }
 
 // start gives an interpreter the files that fill puts into its folder.
 func (w *world) start(_ context.Context, start chat.Start, fill func(string) error) (chat.Interpreter, error) {
@@ -161,6 +169,15 @@ func (f *fake) Run(ctx context.Context, r kernel.Request) (*kernel.Result, error
 		name, text, _ := strings.Cut(rest, " ")
 		f.files[name] = text
 		result.Files = &kernel.FileReport{Total: len(f.files), Changed: []kernel.FileEntry{{Path: name, Size: int64(len(text)), Kind: "file", Stamp: text}}}
+	case "fresh": // a file of another name each time
+		f.files[rest+w.next()] = "new"
+		result.Files = &kernel.FileReport{Changed: []kernel.FileEntry{{Path: rest + fmt.Sprint(w.names.Load()), Size: 3, Kind: "file", Stamp: "1"}}}
+	case "once": // fails but the first time
+		if _, again := w.seen.LoadOrStore(rest, true); again {
+			result.Status, result.Error = kernel.Failed, &kernel.Exception{Type: "NameError", Traceback: "NameError: " + rest}
+		}
+	case "ls":
+		result.Value = &kernel.Value{Text: strings.Join(slices.Sorted(maps.Keys(f.files)), " ")}
 	case "link":
 		result.Files = &kernel.FileReport{Total: 1, Changed: []kernel.FileEntry{{Path: rest, Kind: "link", Stamp: "1"}}}
 	case "files":
@@ -244,6 +261,13 @@ func (f *fake) Put(_ context.Context, path string, r io.Reader) (string, error) 
 	data, err := io.ReadAll(r)
 	f.files[path] = string(data)
 	return "", err
+}
+
+func (f *fake) Remove(_ context.Context, paths []string) (int, error) {
+	for _, p := range paths {
+		delete(f.files, p)
+	}
+	return 0, nil
 }
 
 func (f *fake) Environment() string { return f.environment }

@@ -24,6 +24,14 @@ const (
 	keptWorks = 3
 )
 
+// keptVersions is how many files are kept that earlier turns of a chat have left otherwise. In bytes they have one size of /work.
+const keptVersions = 20_000
+
+// changesOf says what has become of files by a turn.
+func (s *Service) changesOf(turn int, changed []store.File, deleted []string) store.Changes {
+	return store.Changes{Turn: turn, Changed: changed, Deleted: deleted, Most: store.Bounds{Count: keptVersions, Bytes: s.options.Limits.WorkBytes}}
+}
+
 // keptBytes is how much is kept of a chat's files.
 func (l Limits) keptBytes() int64 { return keptWorks * l.WorkBytes }
 
@@ -98,6 +106,9 @@ func (c *changes) files() []store.File {
 	return all
 }
 
+// number is that of the turn.
+func (x *execution) number() int { return cmp.Or(x.again, x.chat.turns+1) }
+
 // keepFiles fetches what the run has changed in /work and keeps it.
 func (x *execution) keepFiles(ctx context.Context) error {
 	r := x.result
@@ -115,7 +126,7 @@ func (x *execution) keepFiles(ctx context.Context) error {
 		return fmt.Errorf("keep the files of a run: %w", ofDisk(err))
 	}
 	err = x.service.refer(ctx, c.files(), func() ([]string, error) {
-		return x.service.options.Store.SaveFiles(ctx, x.chat.lease, c.files(), c.deleted)
+		return x.service.options.Store.SaveFiles(ctx, x.chat.lease, x.service.changesOf(x.number(), c.files(), c.deleted))
 	})
 	if err != nil {
 		return fmt.Errorf("keep the files of a run: %w", ofDisk(err))

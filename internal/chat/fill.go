@@ -21,12 +21,14 @@ const namedMisplaced = 3
 // the reply says so: it must not be the end of the chat.
 func (x *execution) fill(ctx context.Context, dir string) error {
 	x.misplaced = nil
-	files, err := x.service.options.Store.Files(ctx, x.chat.id)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil // a chat that begins
-	}
-	if err != nil {
-		return fmt.Errorf("look up the files of a chat: %w", err)
+	files := x.initial
+	if files == nil {
+		var err error
+		if files, err = x.service.options.Store.Files(ctx, x.chat.id); errors.Is(err, store.ErrNotFound) {
+			return nil // a chat that begins
+		} else if err != nil {
+			return fmt.Errorf("look up the files of a chat: %w", err)
+		}
 	}
 	for _, f := range files {
 		if f.Hash == "" {

@@ -155,6 +155,9 @@ func (q *inquiry) gather(reply *Reply) {
 			files[f.URI] = len(reply.Files)
 			reply.Files = append(reply.Files, f)
 		}
+		if x != last {
+			reply.Problems = append(reply.Problems, x.replayed...)
+		}
 		for _, p := range from.Problems {
 			if x == last && !slices.Contains(reply.Problems, p) { // what was wrong before was mended
 				reply.Problems = append(reply.Problems, p)
@@ -187,6 +190,13 @@ func (q *inquiry) word(reply *Reply, a *agent.Answer) {
 	}
 	if len(a.Unfounded) > 0 {
 		b.text(unfounded(a.Unfounded))
+	}
+	for _, x := range q.runs {
+		for _, sentence := range x.replayed {
+			if x != last {
+				b.text(escaped(sentence))
+			}
+		}
 	}
 	var notes []string
 	var printed map[string]int64

@@ -115,7 +115,7 @@ func (s *Service) load(ctx context.Context, c *conversation, record store.Chat) 
 	if c.lock, err = readLock(record.Packages); err != nil {
 		return err
 	}
-	c.packages, c.runs, c.begun = record.Packages, record.Runs, record.Created
+	c.packages, c.runs, c.begun, c.replay, c.horizon = record.Packages, record.Runs, record.Created, record.Replay, record.Horizon
 	c.used.Store(max(c.used.Load(), record.Used.UnixNano()))
 	if err := s.recall(ctx, c); err != nil {
 		return err
@@ -123,7 +123,7 @@ func (s *Service) load(ctx context.Context, c *conversation, record store.Chat) 
 	if err := s.loadCheckpoint(ctx, c); err != nil {
 		return err
 	}
-	if c.loss = record.Loss; c.loss == "" && !c.restorable() {
+	if c.loss = record.Loss; c.loss == "" && c.replay == store.NoReplay && !c.restorable() {
 		c.loss = lossRestart
 	}
 	return nil

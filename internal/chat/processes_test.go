@@ -231,9 +231,9 @@ func (b *brokenStore) SaveChat(ctx context.Context, l store.Lease, c store.Chat)
 	return b.Store.SaveChat(ctx, l, c) //nolint:wrapcheck // the same contract
 }
 
-func (b *brokenStore) SaveTurn(ctx context.Context, l store.Lease, c store.Chat, turn store.Turn, most int) error {
+func (b *brokenStore) SaveTurn(ctx context.Context, l store.Lease, c store.Chat, turn store.Turn, most int) ([]string, error) {
 	if b.broken.Load() {
-		return fault.New(fault.Busy, nil, "the disk of the server's database is full; tell the operator")
+		return nil, fault.New(fault.Busy, nil, "the disk of the server's database is full; tell the operator")
 	}
 	return b.Store.SaveTurn(ctx, l, c, turn, most) //nolint:wrapcheck // the same contract
 }

@@ -103,7 +103,11 @@ func (s *Service) adopt(ctx context.Context, l store.Lease, g Stranded) (leave b
 	if err != nil {
 		return true, err //nolint:wrapcheck // who asked does
 	}
-	if fence < wrote || fence >= l.Fence {
+	record, err := s.options.Store.Chat(ctx, l.Chat)
+	if err != nil {
+		return true, err //nolint:wrapcheck // who asked does
+	}
+	if fence < wrote || fence >= l.Fence || record.Replay != store.NoReplay { // in a replay its variables are not those of the last turn
 		return false, nil
 	}
 	turns, err := s.options.Store.Turns(ctx, l.Chat, 1)

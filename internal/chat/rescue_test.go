@@ -37,7 +37,7 @@ func (m machine) afterOne(t *testing.T) *database.Store {
 	c := store.Chat{ID: rescuedID, Runs: 1}
 	l, err := dead.Begin(t.Context(), c)
 	if err == nil {
-		err = errors.Join(dead.SaveTurn(t.Context(), l, c, store.Turn{Number: 1, Runs: []store.Run{{Code: "x"}}}, 9), dead.Release(t.Context(), l, ""))
+		err = errors.Join(saveTurn(t, dead, l, c, store.Turn{Number: 1, Runs: []store.Run{{Code: "x"}}}), dead.Release(t.Context(), l, ""))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -151,5 +151,26 @@ func TestRescueOfUnknown(t *testing.T) {
 		if leave || err != nil {
 			t.Errorf("Rescue(%q) = %v, %v", label, leave, err)
 		}
+	}
+}
+
+// A guest of a process that was killed while it executed the runs of a chat again has not the variables of the last turn.
+func TestRescueInTheMiddleOfAReplay(t *testing.T) {
+	m := machine{t.TempDir()}
+	dead := m.afterOne(t)
+	l, c, err := dead.Take(t.Context(), rescuedID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Replay = store.ReplayAsKept
+	if err := errors.Join(dead.SaveChat(t.Context(), l, c), dead.Release(t.Context(), l, "")); err != nil {
+		t.Fatal(err)
+	}
+	s, _ := m.sleeping(t, nil)
+	if leave, err := s.Rescue(t.Context(), guestOf(int(l.Fence))); leave || err != nil {
+		t.Fatalf("Rescue() = %v, %v", leave, err)
+	}
+	if kept, err := dead.Checkpoint(t.Context(), rescuedID); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("the checkpoint %+v, %v is kept; want none", kept, err)
 	}
 }

@@ -30,6 +30,8 @@ type Interpreter interface {
 	Run(ctx context.Context, r kernel.Request) (*kernel.Result, error)
 	Get(ctx context.Context, paths []string, limit int64, sink func(int, []byte) error, end func(int, string) error) error
 	Put(ctx context.Context, path string, content io.Reader) (problem string, err error)
+	// Remove removes files, and returns how many it could not remove.
+	Remove(ctx context.Context, paths []string) (kept int, err error)
 	// Environment is the folder from which it imports packages, "" where none can be installed.
 	Environment() string
 	// Preloaded reports whether it has the packages of Options.Preload besides, and may have loaded them.
@@ -41,56 +43,6 @@ type Interpreter interface {
 	// Close ends the interpreter, also while one of the other methods is under way,
 	// which then returns an error. It is called once.
 	Close() error
-}
-
-// A Store keeps the records of chats, which other processes have as well: who has a chat, writes to it with the lease
-// with which it took it. Writes with another lease than the latest are store.ErrLost.
-type Store interface {
-	// Begin adds a chat, which this process has then.
-	Begin(ctx context.Context, c store.Chat) (store.Lease, error)
-	// Take gives a chat to this process, with its record. When another one has it, that is store.ErrHeld, and
-	// Ask tells that one. Release lets go, with the reason why the variables are lost. Check reports whether a lease is the latest.
-	Take(ctx context.Context, id string) (store.Lease, store.Chat, error)
-	Ask(ctx context.Context, id string) error
-	Release(ctx context.Context, l store.Lease, loss string) error
-	Check(ctx context.Context, l store.Lease) error
-	// Wrote returns the fence of the lease with which something of a chat was written last.
-	Wrote(ctx context.Context, id string) (fence int64, err error)
-	// Beat says that this process lives, and returns the chats that it has. It is called all the time.
-	Beat(ctx context.Context) ([]store.Held, error)
-
-	SaveChat(ctx context.Context, l store.Lease, c store.Chat) error
-	Chat(ctx context.Context, id string) (store.Chat, error)
-	Chats(ctx context.Context) ([]store.Chat, error)
-	// DeleteChat returns the contents that the chat had.
-	DeleteChat(ctx context.Context, l store.Lease) (contents []string, err error)
-	// SaveTurn saves the chat's record with it, and drops all but the latest so many turns.
-	SaveTurn(ctx context.Context, l store.Lease, c store.Chat, t store.Turn, most int) error
-	Turns(ctx context.Context, id string, most int) ([]store.Turn, error)
-	// SaveFiles adds or replaces records, and then removes those that are deleted. It returns the contents of
-	// what was replaced or removed.
-	SaveFiles(ctx context.Context, l store.Lease, changed []store.File, deleted []string) (gone []string, err error)
-	Files(ctx context.Context, id string) ([]store.File, error)
-	File(ctx context.Context, id, path string) (store.File, error)
-	// Recent returns at most so many files with content of all chats of owner, those that
-	// were saved last first, as store.Place orders them, that come after a place.
-	Recent(ctx context.Context, owner string, after store.Place, most int) ([]store.Listed, error)
-	// SaveResult makes room for f within most by removing the oldest results of the chat, whose contents it returns.
-	SaveResult(ctx context.Context, l store.Lease, run int, f store.File, most store.Bounds) (gone []string, err error)
-	Result(ctx context.Context, id string, run int, name string) (store.File, error)
-	// Results returns the results of a chat, oldest first. Outlines tells of the turns of each chat that has some.
-	Results(ctx context.Context, id string) ([]store.Result, error)
-	Outlines(ctx context.Context, begin int) ([]store.Outline, error)
-
-	// SaveCheckpoint and DropCheckpoint return the folder of the checkpoint that the chat had, "" for none.
-	SaveCheckpoint(ctx context.Context, l store.Lease, c store.Checkpoint) (gone string, err error)
-	DropCheckpoint(ctx context.Context, l store.Lease) (gone string, err error)
-	Checkpoint(ctx context.Context, id string) (store.Checkpoint, error)
-	CheckpointFolders(ctx context.Context) ([]string, error)
-
-	// Stored returns how many bytes each chat has. Unreferenced returns those of some contents that no record refers to.
-	Stored(ctx context.Context) (map[string]int64, error)
-	Unreferenced(ctx context.Context, contents []string) ([]string, error)
 }
 
 // Options are what a Service needs.
@@ -285,14 +237,8 @@ func errStopping() error {
 // open finds the chat of owner, or begins one when id is "", and enters it: the caller
 // has its turn and leaves it. waits, if not nil, is called when that takes longer.
 func (s *Service) open(ctx context.Context, owner, id string, waits func()) (*conversation, error) {
-	for id != "" {
-		c, err := s.find(ctx, owner, id)
-		if err != nil {
-			return nil, stopped(ctx, err)
-		}
-		if err := s.enter(ctx, c, waits); !errors.Is(err, errLeft) {
-			return c, stopped(ctx, err)
-		}
+	if id != "" {
+		return s.seize(ctx, owner, id, waits)
 	}
 	if err := s.sweep(ctx); err != nil {
 		return nil, stopped(ctx, err)
@@ -307,6 +253,22 @@ func (s *Service) open(ctx context.Context, owner, id string, waits func()) (*co
 	}
 	s.chats[c.id] = c
 	return c, nil
+}
+
+// seize finds a chat of owner and enters it, like open.
+func (s *Service) seize(ctx context.Context, owner, id string, waits func()) (*conversation, error) {
+	for {
+		c, err := s.find(ctx, owner, id)
+		if err == nil {
+			err = s.enter(ctx, c, waits)
+		}
+		if err == nil {
+			return c, nil
+		}
+		if !errors.Is(err, errLeft) {
+			return nil, stopped(ctx, err)
+		}
+	}
 }
 
 // stopped is what a caller is told of an error that came before anything ran: that its call was stopped, if the store
@@ -422,20 +384,23 @@ func (s *Service) save(ctx context.Context, c *conversation) error {
 
 // remove deletes a chat that the caller has.
 func (s *Service) remove(ctx context.Context, c *conversation) error {
-	checkpoint, err := s.options.Store.Checkpoint(ctx, c.id)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return fmt.Errorf("delete a chat: %w", err)
-	}
-	contents, err := s.options.Store.DeleteChat(ctx, c.lease)
+	had, err := s.options.Store.DeleteChat(ctx, c.lease)
 	if err != nil {
 		return fmt.Errorf("delete a chat: %w", err)
 	}
 	// In this order: who finds the conversation no more finds the record no more, and no guest has its files.
 	s.drop(c)
 	err = s.end(c, "the chat was deleted")
-	s.discard(ctx, contents)
-	s.discardCheckpoint(ctx, c.id, checkpoint.Folder)
+	s.clear(ctx, c.id, had)
 	return err
+}
+
+// clear removes what nobody refers to any more since a chat was changed.
+func (s *Service) clear(ctx context.Context, id string, gone store.Undone) {
+	s.discard(ctx, gone.Contents)
+	for _, folder := range gone.Folders {
+		s.discardCheckpoint(ctx, id, folder)
+	}
 }
 
 // drop forgets a chat that the caller has. Turns that wait for it find it gone.

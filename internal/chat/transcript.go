@@ -34,18 +34,25 @@ func (s *Service) note(ctx context.Context, c *conversation, e agent.Exchange, r
 	}
 	first := max(0, len(runs)-keptRuns)
 	for i, r := range runs[first:] {
-		t.Runs = append(t.Runs, store.Run{
-			Number: c.runs - len(runs) + first + i + 1, Cut: len(r.Code) > keptSource,
-			Code: excerpt.Middle(r.Code, keptSource), Stdout: excerpt.Middle(r.Stdout, keptOutput), Stderr: excerpt.Middle(r.Stderr, keptOutput),
-			Value: excerpt.Middle(r.Value, keptOutput), Error: excerpt.Middle(r.Error, keptOutput),
-		})
+		t.Runs = append(t.Runs, keptRun(c.runs-len(runs)+first+i+1, r))
 	}
-	if err := s.options.Store.SaveTurn(save, c.lease, c.record(), t, keptTurns); err != nil {
+	gone, err := s.options.Store.SaveTurn(save, c.lease, c.record(), t, keptTurns)
+	if err != nil {
 		return fmt.Errorf("save a turn: %w", lostWrite(err))
 	}
+	s.discard(save, gone)
 	c.turns++
 	s.remember(c, e)
 	return nil
+}
+
+// keptRun is what is kept of a run of that number.
+func keptRun(number int, r Run) store.Run {
+	return store.Run{
+		Number: number, Cut: len(r.Code) > keptSource, Limited: r.Limited,
+		Code: excerpt.Middle(r.Code, keptSource), Stdout: excerpt.Middle(r.Stdout, keptOutput), Stderr: excerpt.Middle(r.Stderr, keptOutput),
+		Value: excerpt.Middle(r.Value, keptOutput), Error: excerpt.Middle(r.Error, keptOutput),
+	}
 }
 
 // noteIn keeps a turn as note does, and tells in the reply when that cannot be done: what the code has shown is told all the same.
@@ -77,7 +84,7 @@ func (s *Service) recall(ctx context.Context, c *conversation) error {
 	if err != nil {
 		return fmt.Errorf("read the turns of a chat: %w", err)
 	}
-	c.history, c.forgotten = nil, false
+	c.history, c.forgotten, c.turns = nil, false, 0
 	for _, t := range turns {
 		e := agent.Exchange{Message: t.Message, Answer: t.Words}
 		for _, step := range t.Steps {

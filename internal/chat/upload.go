@@ -87,7 +87,7 @@ func (s *Service) upload(ctx context.Context, c *conversation, f store.File) err
 		return err
 	}
 	err = s.refer(ctx, []store.File{f}, func() ([]string, error) {
-		return s.options.Store.SaveFiles(ctx, c.lease, []store.File{f}, deleted)
+		return s.options.Store.SaveFiles(ctx, c.lease, s.changesOf(c.turns, []store.File{f}, deleted))
 	})
 	if err != nil {
 		return fmt.Errorf("keep an uploaded file: %w", ofDisk(err))

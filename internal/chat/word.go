@@ -93,7 +93,7 @@ func (x *execution) newRun() Run {
 	run := Run{
 		Stdout: r.Stdout.Text(MaxStreamBytes), Stderr: r.Stderr.Text(MaxStreamBytes), Duration: r.Duration, Error: x.limitSentence(),
 	}
-	run.Code = x.chosen().Code
+	run.Code, run.Limited = x.chosen().Code, run.Error != ""
 	if r.Value != nil {
 		run.Value = r.Value.Text
 	}

@@ -16,8 +16,8 @@ import (
 	"runpython/internal/config"
 )
 
-const chatsHelp = `Lists, shows, exports and deletes the chats that are kept in --data and --database, those of all users. It may
-be called while a server runs on them.`
+const chatsHelp = `Lists, shows, exports, imports, forks, undoes and deletes the chats that are kept in --data and --database, those of
+all users. It may be called while a server runs on them.`
 
 const listHelp = `Lists the chats that are kept, last used first: id, begin, last use, turns, size, first words. With --json it is
 one object on standard output:
@@ -36,17 +36,20 @@ const timeForm = "2006-01-02 15:04"
 func (c *command) chatsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "chats",
-		Short: "List, show, export or delete chats that are kept",
+		Short: "List, show, export, import, fork, undo or delete chats that are kept",
 		Long:  chatsHelp,
 		Args:  c.noArguments,
 		RunE: func(*cobra.Command, []string) error {
-			return usagef("chats needs to be told what to do: list, show, export or delete")
+			return usagef("chats needs to be told what to do: list, show, export, import, fork, undo or delete")
 		},
 	}
 	cmd.AddCommand(
 		c.add(&cobra.Command{Use: "list", Short: "List all chats", Long: listHelp, Args: c.noArguments}, true, c.listChats),
 		c.add(&cobra.Command{Use: "show ID", Short: "Show what was said and run", Long: showHelp, Args: c.someArguments("chat", 1)}, true, c.showChat),
 		c.add(&cobra.Command{Use: "export ID", Short: "Write a notebook or a script", Long: exportHelp, Example: exportExamples, Args: c.someArguments("chat", 1)}, true, c.exportChat),
+		c.add(&cobra.Command{Use: "import FILE", Short: "Make a chat of a notebook", Long: importHelp, Example: importExamples, Args: c.someArguments("file", 1)}, true, c.importChat),
+		c.add(&cobra.Command{Use: "fork ID", Short: "Copy a chat, which goes on twice", Long: forkHelp, Args: c.someArguments("chat", 1)}, true, c.forkChat),
+		c.add(&cobra.Command{Use: "undo ID", Short: "Take the last turn back", Long: undoHelp, Args: c.someArguments("chat", 1)}, true, c.undoTurn),
 		c.add(&cobra.Command{Use: "delete ID…", Short: "Delete chats", Long: deleteHelp, Args: c.someArguments("chat", maxDeleted)}, true, c.deleteChats),
 	)
 	return cmd

@@ -83,6 +83,11 @@ type Records interface {
 	Transcript(ctx context.Context, id string) (*chat.Transcript, error)
 	// Open returns the content of a file of a transcript, which the caller closes.
 	Open(ctx context.Context, t *chat.Transcript, f chat.File) (io.ReadCloser, error)
+	// Fork makes a copy of a chat, and Undo takes its latest turn back. They wait as Delete does.
+	Fork(ctx context.Context, id string) (*chat.Forked, error)
+	Undo(ctx context.Context, id string) (*chat.Undone, error)
+	// Import makes a chat of the local user; with replay its first turn executes the code of turns before.
+	Import(ctx context.Context, turns []chat.ImportedTurn, replay bool) (id string, err error)
 	// Delete removes a chat. It waits for a turn that is under way, also in another process.
 	Delete(ctx context.Context, id string) error
 	// Backup writes an archive of all chats, a gzipped tar, and tells what it holds.

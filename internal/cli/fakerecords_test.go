@@ -63,3 +63,33 @@ func (fakeRecords) Backup(_ context.Context, w io.Writer) (cli.Backup, error) {
 }
 
 func (fakeRecords) Close() error { return nil }
+
+func (fakeRecords) Fork(_ context.Context, id string) (*chat.Forked, error) {
+	switch id {
+	case fakeID:
+		return &chat.Forked{ID: strings.Repeat("b", 26)}, nil
+	case strings.Repeat("c", 26):
+		return &chat.Forked{ID: strings.Repeat("d", 26), Loss: "it crashed"}, nil
+	}
+	return nil, unknownFake(id)
+}
+
+func (fakeRecords) Undo(_ context.Context, id string) (*chat.Undone, error) {
+	switch id {
+	case fakeID:
+		return &chat.Undone{Turn: 3, Message: "plot\x1b[2J\nit", Base: 1, Again: []int{2}}, nil
+	case strings.Repeat("c", 26):
+		return &chat.Undone{Turn: 3, Message: "plot it", Base: 2}, nil
+	}
+	return nil, unknownFake(id)
+}
+
+func (fakeRecords) Import(_ context.Context, turns []chat.ImportedTurn, replay bool) (string, error) {
+	if len(turns) != 2 || turns[0].Message != "# title" || len(turns[1].Runs) != 1 || turns[1].Runs[0].Code != "x = 1\nx" {
+		return "", fmt.Errorf("turns %+v", turns)
+	}
+	if replay {
+		return strings.Repeat("e", 26), nil
+	}
+	return strings.Repeat("f", 26), nil
+}

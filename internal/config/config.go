@@ -116,6 +116,7 @@ type Config struct {
 	Out    string   // file for the export, "" for standard output
 	Force  bool     // replace a file that is there
 	Yes    bool     // delete without asking
+	Replay bool     // the first turn of an import executes the cells before
 	Files  []string // files that chat puts into /work before the run
 }
 

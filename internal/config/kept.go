@@ -15,6 +15,8 @@ func keptSettings() []setting {
 		entry("format", choice(FormatIPYNB, FormatPy), "form of the export", []string{export},
 			func(c *Config) *string { return &c.Format }),
 		out,
+		entry("run", boolean(), "have the first turn execute the cells before", []string{take},
+			func(c *Config) *bool { return &c.Replay }),
 		entry("force", boolean(), "replace a file that is there", []string{export, backup},
 			func(c *Config) *bool { return &c.Force }),
 		entry("yes", boolean(), "delete without asking", []string{remove},

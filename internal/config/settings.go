@@ -40,9 +40,12 @@ const (
 	doctor = "doctor"
 	eval   = "eval"
 
-	list   = "list" // of chats, as the next three
+	list   = "list" // of chats, as the next six
 	show   = "show"
 	export = "export"
+	take   = "import"
+	fork   = "fork"
+	undo   = "undo"
 	remove = "delete"
 	backup = "backup"
 )
@@ -97,7 +100,7 @@ func settings() []setting {
 		entry("auth", optional(choice(AuthNone)), "\"none\" lets everybody who reaches the address run code", []string{serve},
 			func(c *Config) *string { return &c.Auth }),
 
-		entry("json", boolean(), "print one JSON object and nothing else on standard output", []string{chat, doctor, eval, list, show},
+		entry("json", boolean(), "print one JSON object and nothing else on standard output", []string{chat, doctor, eval, list, show, take, fork, undo},
 			func(c *Config) *bool { return &c.JSON }),
 		entry("chat", word("ID"), "continue this chat, also one of another process", []string{chat},
 			func(c *Config) *string { return &c.Chat }),

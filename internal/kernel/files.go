@@ -197,6 +197,33 @@ func (k *Kernel) Put(ctx context.Context, path string, content io.Reader) (probl
 	return problem, err
 }
 
+// Remove removes files of /work of the living interpreter, and folders that are empty then. It returns how many are
+// still there by what the guest says.
+func (k *Kernel) Remove(ctx context.Context, paths []string) (kept int, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	defer k.rest()
+	if err := k.awake(); err != nil {
+		return 0, err
+	}
+	if err := k.restart(ctx); err != nil {
+		return 0, err
+	}
+	k.turn++
+	gone := make([]string, len(paths))
+	for i, p := range paths {
+		gone[i] = pathTo(p)
+	}
+	if err := k.say(map[string]any{"op": "remove", "id": k.turn, "paths": gone}, nil); err != nil {
+		return 0, err
+	}
+	err = k.converse(ctx, transferDeadline, func(m *message) bool {
+		kept = min(len(m.Kept), len(paths))
+		return m.Op == "remove" && m.ID == k.turn
+	})
+	return kept, err
+}
+
 // putChunk is how much of a file one message carries.
 const putChunk = 1 << 20
 

@@ -207,6 +207,8 @@ type message struct {
 
 	Source string `json:"source"` // of `image`
 
+	Kept texts `json:"kept"` // of `remove`
+
 	Index int  `json:"index"` // of `file`
 	End   bool `json:"end"`
 

@@ -1,4 +1,4 @@
-// Package notebook writes a chat as a Jupyter notebook or as a script.
+// Package notebook writes a chat as a Jupyter notebook or as a script, and reads the turns of a chat from a notebook.
 //
 // # Trust
 //
@@ -6,9 +6,12 @@
 // in a script they are comments, code as it has run in the chat, and string literals. Nothing but the code of the chat runs
 // when one of them is opened or executed.
 //
+// A notebook that is read is hostile as a whole: its size, its shape, its texts and pictures, which are only copied.
+//
 // # Failure
 //
-// An error is one of the writer, or of what opens a picture. What was written by then is worthless.
+// An error of writing is one of the writer, or of what opens a picture. What was written by then is worthless. What is no
+// notebook, or one that cannot be a chat, is a fault.Error of kind Invalid that says why.
 package notebook
 
 import (
@@ -194,9 +197,15 @@ func (n *ipynb) picture(ctx context.Context, f chat.File) (map[string]string, er
 	return name, nil
 }
 
+// stopped is the name of an error that is a limit's, and tracebackHead begins one of Python.
+const (
+	stopped       = "Stopped"
+	tracebackHead = "Traceback (most recent call last)"
+)
+
 // failureOf is what a cell shows for an error: a traceback, or the sentence that tells what has ended the run.
 func failureOf(text string) failure {
-	f := failure{Type: "error", Name: "Stopped", Value: text, Traceback: strings.Split(strings.TrimRight(text, "\n"), "\n")}
+	f := failure{Type: "error", Name: stopped, Value: text, Traceback: strings.Split(strings.TrimRight(text, "\n"), "\n")}
 	if isTraceback(text) {
 		f.Name, f.Value, _ = strings.Cut(lastLine(text), ": ")
 	}
@@ -205,7 +214,7 @@ func failureOf(text string) failure {
 
 // isTraceback tells the words of Python from those of a limit.
 func isTraceback(text string) bool {
-	return strings.HasPrefix(text, "Traceback (most recent call last)") || strings.HasPrefix(text, "  File ") || strings.HasPrefix(text, "  + Exception Group")
+	return strings.HasPrefix(text, tracebackHead) || strings.HasPrefix(text, "  File ") || strings.HasPrefix(text, "  + Exception Group")
 }
 
 // lastLine returns the line of a traceback that names the exception: the last one that is not indented.

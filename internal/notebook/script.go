@@ -13,7 +13,15 @@ import (
 const helper = `
 def _cell(source, *, fails=False):
     """Run a cell as the chat did: show its value, await what it awaits, and go on after an error if it failed there."""
-    import ast, asyncio, inspect, linecache, traceback
+    import ast, asyncio, inspect, linecache, sys, traceback
+
+    def shown(value):
+        pandas = sys.modules.get("pandas")
+        if pandas and isinstance(value, pandas.DataFrame | pandas.Series):
+            how = {"show_dimensions": True, "max_cols": 20} if isinstance(value, pandas.DataFrame) else {"length": True, "dtype": True, "name": True}
+            with pandas.option_context("display.max_colwidth", 1000):
+                return value.to_string(max_rows=60, **how)
+        return repr(value)
 
     self = _cell
     self.number = getattr(self, "number", 0) + 1
@@ -31,7 +39,7 @@ def _cell(source, *, fails=False):
             if code.co_flags & inspect.CO_COROUTINE:
                 value = self.loop.run_until_complete(value)
             if mode == "eval" and value is not None and not source.rstrip().endswith(";"):
-                print(value if hasattr(value, "to_string") else repr(value))
+                print(shown(value))
     except BaseException:
         if not fails:
             raise

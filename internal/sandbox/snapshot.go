@@ -129,3 +129,6 @@ func (s *Snapshot) Close() error { return os.RemoveAll(s.dir) } //nolint:wrapche
 
 // RemoveCheckpoint removes what Store has stored as dir, if it is there, and what a killed process has left of it.
 func RemoveCheckpoint(dir string) error { return checkpoint.Remove(dir) } //nolint:wrapcheck // says what it is
+
+// CopyCheckpoint stores as the folder to, which is not there before, what Store has stored as from. They share the disk as far as it allows.
+func CopyCheckpoint(from, to string) error { return checkpoint.Copy(from, to) } //nolint:wrapcheck // says what it is

@@ -28,6 +28,8 @@ var (
 	ErrHeld = errors.New("another process has the chat")
 	// ErrLost means that another process has taken the chat: what was to be written is not.
 	ErrLost = errors.New("the chat was taken by another process")
+	// ErrForgotten means that what a chat was before a turn is not known any more.
+	ErrForgotten = errors.New("what was before is not kept")
 )
 
 // A Chat is a conversation.
@@ -41,7 +43,21 @@ type Chat struct {
 	Packages string
 	// Loss says why its variables are lost, "" where the process that had it has not told.
 	Loss string
+	// Replay says whether the runs since its checkpoint, or all without one, are to be executed again before the next one.
+	Replay Replay
+	// Horizon is the first turn after which its files are known; only the database sets it.
+	Horizon int
 }
+
+// A Replay says whether runs are to be executed again, and what becomes of the files.
+type Replay int
+
+// The replays.
+const (
+	NoReplay     Replay = iota
+	ReplayAsKept        // the files are to be what they were after each turn
+	ReplayAsNew         // they are what the runs leave, which have not run here yet
+)
 
 // A Lease is the right of a process to write to a chat. It ends when another process takes the chat:
 // its fence is larger, and writes with a smaller one fail with ErrLost.
@@ -86,6 +102,8 @@ type Run struct {
 	Stderr string `json:"stderr,omitempty"`
 	Value  string `json:"value,omitempty"` // of the last expression
 	Error  string `json:"error,omitempty"` // the traceback, or the limit that ended the run
+
+	Limited bool `json:"limited,omitempty"` // Error tells of a limit
 }
 
 // A Checkpoint is an image of a chat's interpreter.
@@ -95,6 +113,8 @@ type Checkpoint struct {
 	Turn   int    // number of the turn after which it was made
 	// Interrupted says that code was running when its server was killed, in a turn that is not kept: it was interrupted.
 	Interrupted bool
+	// Past says that it is the one before the latest, which has an earlier turn: it is for an undo.
+	Past bool
 }
 
 // A File is what is known of a file in a chat's /work, or of a result of a run.
@@ -105,6 +125,44 @@ type File struct {
 	MIMEType string
 	Stamp    string    // as the guest gave it; changes when the file does
 	Saved    time.Time // when the content was kept; zero without content
+}
+
+// Changes are what has become of the files of a chat.
+type Changes struct {
+	Turn    int    // the turn that leaves them so; what is changed between two turns belongs to the one before
+	Changed []File // new ones and other content
+	Deleted []string
+	// Most bounds the versions of files that earlier turns have left, content in bytes. The oldest go, and with
+	// them the possibility to undo what was then.
+	Most Bounds
+}
+
+// A Version is a file as some turns have left it.
+type Version struct {
+	File  File
+	Since int // the first of these turns
+	Gone  int // the turn that has left it otherwise, 0 for none
+}
+
+// An Undo takes the latest turn of a chat back.
+type Undo struct {
+	Turn int       // its number
+	Run  int       // number of its first run, 0 for none
+	Used time.Time // that the chat has then
+}
+
+// Undone is what nobody needs after an Undo.
+type Undone struct {
+	Contents []string
+	Folders  []string // of checkpoints
+}
+
+// A Fork is a copy of a chat.
+type Fork struct {
+	ID          string
+	Begun       time.Time
+	Loss        string       // why it has no variables
+	Checkpoints []Checkpoint // its own
 }
 
 // A Result is something that a run has made beside its files: a picture, or long output.

@@ -177,6 +177,7 @@ type message struct {
 	}
 	End  bool
 	Size int
+	Kept []string
 }
 
 // result is all that one run gave.

@@ -115,6 +115,7 @@ class Kernel:
         _register_at_fork(after_in_child=self._in_child)
         self._answers = {
             "hello": self._hello, "preload": self._preload, "run": self._run, "get": self._get, "put": self._put,
+            "remove": self._remove,
         }  # fmt: skip
         gc.freeze()  # what is here now stays: never looked at again, its pages shared with the image
 
@@ -191,6 +192,10 @@ class Kernel:
             self._put_error = self._work.put(header["path"].encode("latin-1"), body, header["first"], header["last"])
         if header["last"]:
             self._channel.send({"op": "put", "id": header["id"], "error": self._put_error})
+
+    def _remove(self, header: dict, body: bytes) -> None:
+        kept = [path for path in header["paths"] if self._work.remove(path.encode("latin-1"))]
+        self._channel.send({"op": "remove", "id": header["id"], "kept": kept})
 
     def _run(self, header: dict, body: bytes) -> None:
         n = self._unanswered = self._last = header["n"]

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -201,6 +202,21 @@ func TestFiles(t *testing.T) {
 	}
 	if m, _, err = k.receive(); err != nil || !m.End || m.Size != 5 {
 		t.Fatalf("end of file: %+v, %v", m, err)
+	}
+}
+
+// TestRemove has what the host removes: no folder, nothing through a link, and no run is told of it.
+func TestRemove(t *testing.T) {
+	t.Parallel()
+	k := start(t, "")
+	play(t, k, []step{{code: "import os; os.makedirs('a/b/c'); os.makedirs('full'); os.symlink('full', 'link'); os.symlink('/etc/passwd', 'out')\nfor p in 'a/b/c/f', 'full/f', 'full/g': open(p, 'w').close()"}})
+	k.send(map[string]any{"op": "remove", "id": 9, "paths": []string{"a/b/c/f", "full/f", "out", "full", "link/g", "none", "../x"}}, nil)
+	m, _, err := k.receive()
+	if want := []string{"full", "link/g", "../x"}; err != nil || m.Op != "remove" || m.ID != 9 || !slices.Equal(m.Kept, want) {
+		t.Fatalf("remove: %+v, %v; want that %v are kept", m, err, want)
+	}
+	if r := k.exec("sorted(os.listdir()), os.listdir('full'), os.path.exists('/etc/passwd')"); r.done.Files != nil || r.done.Value == nil || r.done.Value.Text != "(['full', 'link'], ['g'], True)" {
+		t.Errorf("there are %+v, told are %+v", r.done.Value, r.done.Files)
 	}
 }
 

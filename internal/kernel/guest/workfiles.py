@@ -236,6 +236,30 @@ class Work:
             return problem.strerror or "not writable"
         return ""
 
+    def remove(self, path: bytes) -> str:
+        """Remove what is no folder, and folders above it that are empty then; return an error or ''."""
+        try:
+            folder = self._folder(path, make=False)
+            try:
+                _remove(path.rpartition(b"/")[2], folder)
+            finally:
+                _close(folder)
+        except OSError as problem:
+            return problem.strerror or "not removable"
+        self._seen.pop(path, None)
+        above = path.rpartition(b"/")[0]
+        while above:
+            try:
+                below = self._folder(above, make=False)
+                try:
+                    _rmdir(above.rpartition(b"/")[2], dir_fd=below)
+                finally:
+                    _close(below)
+            except OSError:  # something else is in it
+                break
+            above = above.rpartition(b"/")[0]
+        return ""
+
 
 def _remove(name: bytes, folder: int) -> None:
     try:

@@ -50,6 +50,29 @@ func Write(ctx context.Context, dir string, c Content) error {
 	return nil
 }
 
+// Copy stores the checkpoint in from as the folder to, whose parent is there and on the same file system, and which is not there
+// itself. Nothing of a checkpoint is ever written to, so both have the same files. One that is not there is an *UnusableError.
+func Copy(from, to string) error {
+	if _, err := readManifest(from); err != nil {
+		return err
+	}
+	draft, err := os.MkdirTemp(filepath.Dir(to), draftsOf(to))
+	if err != nil {
+		return fmt.Errorf("folder of a checkpoint: %w", err)
+	}
+	err = LinkTree(from, draft)
+	if err == nil {
+		err = syncFolder(draft)
+	}
+	if err == nil {
+		err = replace(draft, to)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("copy a checkpoint: %w", err), os.RemoveAll(draft))
+	}
+	return nil
+}
+
 // Remove removes the checkpoint in dir, if there is one, and what killed writers have left of others.
 func Remove(dir string) error {
 	draft := filepath.Join(filepath.Dir(dir), draftsOf(dir)+"removed")

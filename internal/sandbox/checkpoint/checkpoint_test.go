@@ -186,6 +186,29 @@ func TestMetaAndUploads(t *testing.T) {
 }
 
 // A draft that fails leaves what was there, and nothing else.
+// A copy is whole when its original has gone, and one of what is not there says so.
+func TestCopy(t *testing.T) {
+	from := store(t, image(t, noise(1, 5000), noise(2, 100), noise(3, 3*page)), image(t, noise(1, 5000), noise(2, 100), noise(3, 2*page)))
+	to := filepath.Join(filepath.Dir(from), "copy")
+	if err := checkpoint.Copy(from, to); err != nil {
+		t.Fatal(err)
+	}
+	if err := checkpoint.Remove(from); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := unpack(t, to); err != nil {
+		t.Errorf("unpack the copy: %v", err)
+	}
+	unusable, ok := errors.AsType[*checkpoint.UnusableError](checkpoint.Copy(from, to+"2"))
+	if !ok || unusable.Reason == "" {
+		t.Errorf("Copy of nothing = %v; want that it is not there", unusable)
+	}
+	entries, err := os.ReadDir(filepath.Dir(from))
+	if err != nil || len(entries) != 1 {
+		t.Errorf("%v, %v are left; want the copy alone", entries, err)
+	}
+}
+
 func TestWriteThatFails(t *testing.T) {
 	pages := noise(1, 10*page)
 	dir := store(t, image(t, nil, nil, pages), "")

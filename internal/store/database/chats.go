@@ -3,18 +3,19 @@ package database
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 
 	"runpython/internal/store"
 )
 
 // chatColumns are those that scanChat reads.
-const chatColumns = `id, subject, created, used, runs, packages, loss`
+const chatColumns = `id, subject, created, used, runs, packages, loss, replay, horizon`
 
 func scanChat(r row) (c store.Chat, err error) {
 	var subject []byte
 	var created, used int64
-	err = r.Scan(&c.ID, &subject, &created, &used, &c.Runs, &c.Packages, &c.Loss)
+	err = r.Scan(&c.ID, &subject, &created, &used, &c.Runs, &c.Packages, &c.Loss, &c.Replay, &c.Horizon)
 	c.Owner, c.Created, c.Used = string(subject), fromNanoseconds(created), fromNanoseconds(used)
 	return c, err //nolint:wrapcheck // who asked does
 }
@@ -23,18 +24,23 @@ func scanChat(r row) (c store.Chat, err error) {
 func (s *Store) Begin(ctx context.Context, c store.Chat) (store.Lease, error) {
 	lease := store.Lease{Chat: c.ID, Fence: store.FirstFence}
 	err := s.asProcess(ctx, "begin a chat", func(tx *sql.Tx, process string) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO chats (`+chatColumns+`, fence, wrote, wanted, holder) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8, 0, $9)`,
-			c.ID, []byte(c.Owner), nanoseconds(c.Created), nanoseconds(c.Used), c.Runs, c.Packages, c.Loss, lease.Fence, process)
-		return err //nolint:wrapcheck // change does
+		return insertChat(ctx, tx, c, sql.NullString{String: process, Valid: true})
 	})
 	return lease, err
+}
+
+// insertChat adds the record of a chat that holder has.
+func insertChat(ctx context.Context, tx *sql.Tx, c store.Chat, holder sql.NullString) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO chats (`+chatColumns+`, fence, wrote, wanted, holder) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $9, 0, $10)`,
+		c.ID, []byte(c.Owner), nanoseconds(c.Created), nanoseconds(c.Used), c.Runs, c.Packages, c.Loss, c.Replay, store.FirstFence, holder)
+	return err //nolint:wrapcheck // change does
 }
 
 // SaveChat replaces what the record of a chat says beside its id and its owner.
 func (s *Store) SaveChat(ctx context.Context, l store.Lease, c store.Chat) error {
 	return s.writeTo(ctx, "save a chat", l, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `UPDATE chats SET created = $2, used = $3, runs = $4, packages = $5, loss = $6 WHERE id = $1`,
-			l.Chat, nanoseconds(c.Created), nanoseconds(c.Used), c.Runs, c.Packages, c.Loss)
+		_, err := tx.ExecContext(ctx, `UPDATE chats SET created = $2, used = $3, runs = $4, packages = $5, loss = $6, replay = $7 WHERE id = $1`,
+			l.Chat, nanoseconds(c.Created), nanoseconds(c.Used), c.Runs, c.Packages, c.Loss, c.Replay)
 		return err //nolint:wrapcheck // change does
 	})
 }
@@ -49,8 +55,8 @@ func (s *Store) Chats(ctx context.Context) ([]store.Chat, error) {
 	return query(ctx, s, question{"list the chats", `SELECT ` + chatColumns + ` FROM chats ORDER BY used, id`, nil}, scanChat)
 }
 
-// Stored returns how many bytes of files, results and turns each chat has, by its id. The same content of two files
-// counts twice.
+// Stored returns how many bytes of files, their earlier versions, results and turns each chat has, by its id. The same
+// content of two files counts twice.
 func (s *Store) Stored(ctx context.Context) (map[string]int64, error) {
 	type sum struct {
 		chat  string
@@ -58,6 +64,7 @@ func (s *Store) Stored(ctx context.Context) (map[string]int64, error) {
 	}
 	sums, err := query(ctx, s, question{"add up what is stored", `SELECT chat, CAST(SUM(bytes) AS BIGINT) FROM (
 			SELECT chat, size AS bytes FROM files WHERE hash <> ''
+			UNION ALL SELECT chat, size FROM versions WHERE hash <> ''
 			UNION ALL SELECT chat, size FROM results
 			UNION ALL SELECT chat, length(message) + length(words) + length(steps) + length(runs) FROM turns
 		) AS parts GROUP BY chat`, nil}, func(r row) (one sum, err error) {
@@ -71,18 +78,20 @@ func (s *Store) Stored(ctx context.Context) (map[string]int64, error) {
 	return all, err
 }
 
-// DeleteChat removes a chat with all that belongs to it, and returns the contents that it had.
-func (s *Store) DeleteChat(ctx context.Context, l store.Lease) (contents []string, err error) {
+// DeleteChat removes a chat with all that belongs to it, and returns the contents and the folders of checkpoints that it had.
+func (s *Store) DeleteChat(ctx context.Context, l store.Lease) (gone store.Undone, err error) {
 	err = s.writeTo(ctx, "delete a chat", l, func(tx *sql.Tx) error {
-		var err error
-		contents, err = rows(ctx, tx, scanText, `SELECT hash FROM files WHERE chat = $1 AND hash <> '' UNION SELECT hash FROM results WHERE chat = $1`, l.Chat)
-		if err != nil {
+		var contents, folders error
+		gone.Contents, contents = rows(ctx, tx, scanText, `SELECT hash FROM files WHERE chat = $1 AND hash <> ''
+			UNION SELECT hash FROM versions WHERE chat = $1 AND hash <> '' UNION SELECT hash FROM results WHERE chat = $1`, l.Chat)
+		gone.Folders, folders = rows(ctx, tx, scanText, `SELECT folder FROM checkpoints WHERE chat = $1`, l.Chat)
+		if err := errors.Join(contents, folders); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `DELETE FROM chats WHERE id = $1`, l.Chat)
+		_, err := tx.ExecContext(ctx, `DELETE FROM chats WHERE id = $1`, l.Chat)
 		return err //nolint:wrapcheck // change does
 	})
-	return contents, err
+	return gone, err
 }
 
 func scanText(r row) (hash string, err error) {
@@ -95,7 +104,8 @@ func (s *Store) Unreferenced(ctx context.Context, contents []string) ([]string, 
 	var free []string
 	for _, hash := range contents {
 		var there bool
-		err := s.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM files WHERE hash = $1) OR EXISTS (SELECT 1 FROM results WHERE hash = $1)`, hash).Scan(&there)
+		err := s.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM files WHERE hash = $1)
+			OR EXISTS (SELECT 1 FROM versions WHERE hash = $1) OR EXISTS (SELECT 1 FROM results WHERE hash = $1)`, hash).Scan(&there)
 		if err != nil {
 			return nil, s.explain(fmt.Sprintf("look who refers to %s", hash), err)
 		}

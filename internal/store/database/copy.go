@@ -29,7 +29,7 @@ func (s *Store) CopyTo(ctx context.Context, file string) (Copy, error) {
 			}
 		}
 		counted := db.QueryRowContext(ctx, `SELECT COUNT(*) FROM chats`).Scan(&c.Chats)
-		contents, err := rows(ctx, db, scanText, `SELECT hash FROM files WHERE hash <> '' UNION SELECT hash FROM results`)
+		contents, err := rows(ctx, db, scanText, `SELECT hash FROM files WHERE hash <> '' UNION SELECT hash FROM versions WHERE hash <> '' UNION SELECT hash FROM results`)
 		c.Contents = contents
 		if err := errors.Join(counted, err); err != nil {
 			return fmt.Errorf("read the copy: %w", err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
-	"errors"
 
 	"runpython/internal/store"
 )
@@ -35,48 +34,6 @@ func scanListed(r row) (l store.Listed, err error) {
 	err = r.Scan(&l.Chat, &path, &l.File.Hash, &l.File.Size, &l.File.MIMEType, &stamp, &saved)
 	l.File.Path, l.File.Stamp, l.File.Saved = string(path), string(stamp), fromNanoseconds(saved)
 	return l, err //nolint:wrapcheck // who asked does
-}
-
-// SaveFiles adds or replaces files of a chat, and then removes others. It returns the contents of the
-// records that were replaced or removed.
-func (s *Store) SaveFiles(ctx context.Context, l store.Lease, changed []store.File, deleted []string) (gone []string, err error) {
-	err = s.writeTo(ctx, "save files", l, func(tx *sql.Tx) error {
-		gone = nil
-		for _, f := range changed {
-			old, err := removeFile(ctx, tx, l.Chat, f.Path)
-			if err != nil {
-				return err
-			}
-			gone = append(gone, old...)
-			_, err = tx.ExecContext(ctx, `INSERT INTO files (chat, path_hash, `+fileColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-				l.Chat, pathHash(f.Path), []byte(f.Path), f.Hash, f.Size, f.MIMEType, []byte(f.Stamp), nanoseconds(f.Saved))
-			if err != nil {
-				return err //nolint:wrapcheck // change does
-			}
-		}
-		for _, path := range deleted {
-			old, err := removeFile(ctx, tx, l.Chat, path)
-			if err != nil {
-				return err
-			}
-			gone = append(gone, old...)
-		}
-		return nil
-	})
-	return gone, err
-}
-
-// removeFile removes the record of a file, if there is one, and returns its content.
-func removeFile(ctx context.Context, tx *sql.Tx, id, path string) (gone []string, err error) {
-	var hash string
-	err = tx.QueryRowContext(ctx, `DELETE FROM files WHERE chat = $1 AND path_hash = $2 RETURNING hash`, id, pathHash(path)).Scan(&hash)
-	switch {
-	case errors.Is(err, sql.ErrNoRows), err == nil && hash == "":
-		return nil, nil
-	case err != nil:
-		return nil, err //nolint:wrapcheck // change does
-	}
-	return []string{hash}, nil
 }
 
 // Files returns the files of a chat, sorted by path.
@@ -121,9 +78,7 @@ func (s *Store) SaveResult(ctx context.Context, l store.Lease, run int, f store.
 			}
 			gone = append(gone, old.hash)
 		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO results (chat, run, name, hash, size, media, place) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-			l.Chat, run, f.Path, f.Hash, f.Size, f.MIMEType, place)
-		return err //nolint:wrapcheck // change does
+		return insertResult(ctx, tx, placed{l.Chat, store.Result{Run: run, File: f}, place})
 	})
 	return gone, err
 }

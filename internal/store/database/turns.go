@@ -11,38 +11,35 @@ import (
 )
 
 // SaveTurn adds a turn to a chat, together with the record of the chat, or replaces the one of its number. Of all but
-// the latest so many turns the oldest are dropped.
-func (s *Store) SaveTurn(ctx context.Context, l store.Lease, c store.Chat, t store.Turn, most int) error {
-	steps, err := json.Marshal(t.Steps)
-	if err != nil {
-		return fmt.Errorf("save a turn: %w", err)
-	}
-	runs, err := json.Marshal(t.Runs)
-	if err != nil {
-		return fmt.Errorf("save a turn: %w", err)
-	}
-	return s.change(ctx, "save a turn", func(tx *sql.Tx) error {
-		ours, err := affected(tx.ExecContext(ctx, `UPDATE chats SET created = $3, used = $4, runs = $5, packages = $6, loss = $7, wrote = $2 WHERE id = $1 AND fence = $2`,
-			l.Chat, l.Fence, nanoseconds(c.Created), nanoseconds(c.Used), c.Runs, c.Packages, c.Loss))
+// the latest so many turns the oldest are dropped, with the files that only they had, whose contents are returned.
+func (s *Store) SaveTurn(ctx context.Context, l store.Lease, c store.Chat, t store.Turn, most int) (gone []string, err error) {
+	err = s.change(ctx, "save a turn", func(tx *sql.Tx) error {
+		ours, err := affected(tx.ExecContext(ctx, `UPDATE chats SET created = $3, used = $4, runs = $5, packages = $6, loss = $7, replay = $8, wrote = $2 WHERE id = $1 AND fence = $2`,
+			l.Chat, l.Fence, nanoseconds(c.Created), nanoseconds(c.Used), c.Runs, c.Packages, c.Loss, c.Replay))
 		if err != nil {
 			return err
 		}
 		if !ours {
 			return whyNot(ctx, tx, l.Chat)
 		}
-		if _, err := tx.ExecContext(ctx, `DELETE FROM turns WHERE chat = $1 AND (number = $2 OR number <= $3)`, l.Chat, t.Number, t.Number-most); err != nil {
-			return err //nolint:wrapcheck // change does
+		dropped, err := affected(tx.ExecContext(ctx, `DELETE FROM turns WHERE chat = $1 AND (number = $2 OR number <= $3)`, l.Chat, t.Number, t.Number-most))
+		if err != nil {
+			return err
 		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO turns (chat, number, begun, message, words, steps, runs) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-			l.Chat, t.Number, nanoseconds(t.Begun), []byte(t.Message), []byte(t.Words), steps, runs)
-		return err //nolint:wrapcheck // change does
+		if gone = nil; dropped && t.Number > most {
+			if gone, err = forgetVersions(ctx, tx, l.Chat, int64(t.Number-most+1)); err != nil {
+				return err
+			}
+		}
+		return insertTurn(ctx, tx, l.Chat, t)
 	})
+	return gone, err
 }
 
 // Turns returns the latest turns of a chat, at most so many, the oldest of them first.
 func (s *Store) Turns(ctx context.Context, id string, most int) ([]store.Turn, error) {
 	turns, err := query(ctx, s, question{
-		"read the turns of a chat", `SELECT number, begun, message, words, steps, runs FROM turns WHERE chat = $1 ORDER BY number DESC LIMIT $2`, []any{id, most},
+		"read the turns of a chat", `SELECT ` + turnColumns + ` FROM turns WHERE chat = $1 ORDER BY number DESC LIMIT $2`, []any{id, most},
 	}, scanTurn)
 	slices.Reverse(turns)
 	return turns, err

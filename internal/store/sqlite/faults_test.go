@@ -52,11 +52,11 @@ func work(ctx context.Context, name string) error {
 		next = turns[0].Number + 1
 	}
 	for ; ; next++ {
-		if _, err := s.SaveFiles(ctx, l, []store.File{{Path: fmt.Sprint(next % 10), Hash: fmt.Sprint(next)}}, nil); err != nil {
+		if _, err := s.SaveFiles(ctx, l, store.Changes{Turn: next, Changed: []store.File{{Path: fmt.Sprint(next % 10), Hash: fmt.Sprint(next)}}}); err != nil {
 			return err
 		}
 		t := store.Turn{Number: next, Message: strings.Repeat("m", 2000), Runs: []store.Run{{Code: "c"}}}
-		if err := s.SaveTurn(ctx, l, store.Chat{ID: "x", Runs: next}, t, 1<<20); err != nil {
+		if _, err := s.SaveTurn(ctx, l, store.Chat{ID: "x", Runs: next}, t, 1<<20); err != nil {
 			return err
 		}
 		fmt.Println(next)
@@ -242,7 +242,7 @@ func TestFullDisk(t *testing.T) {
 	kept := 0
 	for err == nil {
 		turn := store.Turn{Number: kept + 1, Begun: time.Unix(1, 0), Message: strings.Repeat("m", 20_000)}
-		if err = s.SaveTurn(t.Context(), l, store.Chat{ID: "x", Runs: kept + 1}, turn, 1<<20); err == nil {
+		if _, err = s.SaveTurn(t.Context(), l, store.Chat{ID: "x", Runs: kept + 1}, turn, 1<<20); err == nil {
 			kept++
 		}
 	}
@@ -254,7 +254,7 @@ func TestFullDisk(t *testing.T) {
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.SaveTurn(t.Context(), l, store.Chat{ID: "x", Runs: kept + 1}, store.Turn{Number: kept + 1}, 1<<20); err != nil {
+	if _, err := s.SaveTurn(t.Context(), l, store.Chat{ID: "x", Runs: kept + 1}, store.Turn{Number: kept + 1}, 1<<20); err != nil {
 		t.Errorf("a turn when there is room: %v", err)
 	}
 	var verdict string
@@ -296,7 +296,7 @@ func TestFileShrinks(t *testing.T) {
 	s := open(t, name)
 	l, err := s.Begin(t.Context(), store.Chat{ID: "x"})
 	if err == nil {
-		err = s.SaveTurn(t.Context(), l, store.Chat{ID: "x"}, store.Turn{Number: 1, Message: strings.Repeat("m", 1<<20)}, 9)
+		_, err = s.SaveTurn(t.Context(), l, store.Chat{ID: "x"}, store.Turn{Number: 1, Message: strings.Repeat("m", 1<<20)}, 9)
 	}
 	if err == nil {
 		_, err = s.DeleteChat(t.Context(), l)

@@ -13,10 +13,13 @@ import (
 
 func saveFiles(t *testing.T, s *database.Store, l store.Lease, files ...store.File) {
 	t.Helper()
-	if _, err := s.SaveFiles(t.Context(), l, files, nil); err != nil {
+	if _, err := s.SaveFiles(t.Context(), l, store.Changes{Turn: 1, Changed: files, Most: roomy()}); err != nil {
 		t.Fatal(err)
 	}
 }
+
+// roomy bounds nothing.
+func roomy() store.Bounds { return store.Bounds{Count: 1 << 20, Bytes: 1 << 40} }
 
 func sorted(texts []string) []string {
 	slices.Sort(texts)
@@ -36,7 +39,7 @@ func testFiles(t *testing.T, d Database) {
 		{changed: []store.File{{Path: "x", Hash: "3"}, {Path: "link"}}, deleted: []string{"y", "z"}, want: []string{"1", "2"}},
 		{changed: []store.File{{Path: "v", Hash: "4"}, {Path: "v", Hash: "5"}}, deleted: []string{"v", "link"}, want: []string{"4", "5"}},
 	} {
-		gone, err := s.SaveFiles(t.Context(), l, step.changed, step.deleted)
+		gone, err := s.SaveFiles(t.Context(), l, store.Changes{Turn: 1, Changed: step.changed, Deleted: step.deleted, Most: roomy()})
 		equal(t, fmt.Sprintf("SaveFiles(%v, %v)", step.changed, step.deleted), step.want, sorted(gone), err)
 	}
 	_, err := s.File(t.Context(), "a", "v")
@@ -153,16 +156,16 @@ func testContents(t *testing.T, d Database) {
 	if _, err := s.SaveResult(t.Context(), b, 1, store.File{Path: "r", Hash: "2", Size: 7}, store.Bounds{Count: 9, Bytes: 99}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.SaveTurn(t.Context(), b, store.Chat{ID: "b"}, store.Turn{Number: 1, Message: "12", Words: "345"}, 9); err != nil {
+	if _, err := s.SaveTurn(t.Context(), b, store.Chat{ID: "b"}, store.Turn{Number: 1, Message: "12", Words: "345"}, 9); err != nil {
 		t.Fatal(err)
 	}
 	free, err := s.Unreferenced(t.Context(), []string{"1", "2", "3"})
 	equal(t, "what nobody refers to", []string{"3"}, free, err)
 	stored, err := s.Stored(t.Context())
 	equal(t, "what is stored", map[string]int64{"a": 5, "b": 5 + 7 + 5 + int64(len("nullnull"))}, stored, err)
-	contents, err := s.DeleteChat(t.Context(), b)
-	equal(t, "what a chat had", []string{"1", "2"}, sorted(contents), err)
-	free, err = s.Unreferenced(t.Context(), contents)
+	had, err := s.DeleteChat(t.Context(), b)
+	equal(t, "what a chat had", []string{"1", "2"}, sorted(had.Contents), err)
+	free, err = s.Unreferenced(t.Context(), had.Contents)
 	equal(t, "what nobody else refers to", []string{"2"}, free, err)
 }
 
@@ -184,7 +187,7 @@ func fillChat(t *testing.T, s *database.Store, l store.Lease) {
 	t.Helper()
 	saveFiles(t, s, l, store.File{Path: "x", Hash: "1", Size: 5})
 	_, resultErr := s.SaveResult(t.Context(), l, 1, store.File{Path: "r", Hash: "2", Size: 7}, store.Bounds{Count: 9, Bytes: 99})
-	turnErr := s.SaveTurn(t.Context(), l, store.Chat{ID: l.Chat}, store.Turn{Number: 1, Message: "m"}, 9)
+	_, turnErr := s.SaveTurn(t.Context(), l, store.Chat{ID: l.Chat}, store.Turn{Number: 1, Message: "m"}, 9)
 	_, checkpointErr := s.SaveCheckpoint(t.Context(), l, store.Checkpoint{Folder: "f"})
 	for _, err := range []error{resultErr, turnErr, checkpointErr} {
 		if err != nil {
@@ -195,7 +198,7 @@ func fillChat(t *testing.T, s *database.Store, l store.Lease) {
 
 func (d Database) wantEmpty(t *testing.T) {
 	t.Helper()
-	for _, table := range []string{"chats", "files", "results", "turns", "checkpoints"} {
+	for _, table := range []string{"chats", "files", "versions", "results", "turns", "checkpoints"} {
 		var n int
 		if err := d.SQL.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM "+table).Scan(&n); err != nil || n != 0 {
 			t.Errorf("%d rows in %s, %v; want none", n, table, err)

@@ -77,9 +77,10 @@ func testWrote(t *testing.T, d Database) {
 	writes := map[string]func(l store.Lease) error{
 		"SaveChat": func(l store.Lease) error { return s.SaveChat(t.Context(), l, store.Chat{ID: "x"}) },
 		"SaveTurn": func(l store.Lease) error {
-			return s.SaveTurn(t.Context(), l, store.Chat{ID: "x"}, store.Turn{Number: 1}, 9)
+			_, err := s.SaveTurn(t.Context(), l, store.Chat{ID: "x"}, store.Turn{Number: 1}, 9)
+			return err
 		},
-		"SaveFiles":      func(l store.Lease) error { _, err := s.SaveFiles(t.Context(), l, nil, nil); return err },
+		"SaveFiles":      func(l store.Lease) error { _, err := s.SaveFiles(t.Context(), l, store.Changes{}); return err },
 		"SaveCheckpoint": func(l store.Lease) error { _, err := s.SaveCheckpoint(t.Context(), l, store.Checkpoint{}); return err },
 		"DropCheckpoint": func(l store.Lease) error { _, err := s.DropCheckpoint(t.Context(), l); return err },
 	}
@@ -130,9 +131,14 @@ func testLate(t *testing.T, d Database) {
 	newer := take(t, b, "x")
 	for what, err := range map[string]error{
 		"SaveChat": a.SaveChat(t.Context(), l, store.Chat{ID: "x", Runs: 9}),
-		"SaveTurn": a.SaveTurn(t.Context(), l, store.Chat{ID: "x"}, store.Turn{Number: 1}, 9),
+		"SaveTurn": func() error {
+			_, err := a.SaveTurn(t.Context(), l, store.Chat{ID: "x"}, store.Turn{Number: 1}, 9)
+			return err
+		}(),
+		"Undo": func() error { _, err := a.Undo(t.Context(), l, store.Undo{Turn: 1}); return err }(),
+		"Fork": a.Fork(t.Context(), l, store.Fork{ID: "z"}),
 		"SaveFiles": func() error {
-			_, err := a.SaveFiles(t.Context(), l, []store.File{{Path: "late"}}, nil)
+			_, err := a.SaveFiles(t.Context(), l, store.Changes{Changed: []store.File{{Path: "late"}}})
 			return err
 		}(),
 		"SaveResult": func() error {

@@ -39,7 +39,8 @@ func Run(t *testing.T, fresh func(t *testing.T) Database) {
 		test func(t *testing.T, d Database)
 	}{
 		{"chats", testChats}, {"unknown chats", testUnknown}, {"files", testFiles}, {"any bytes", testAnyBytes}, {"recent files", testRecent},
-		{"results make room", testResults}, {"results are listed", testResultList}, {"turns", testTurns}, {"outlines", testOutlines}, {"checkpoints", testCheckpoints}, {"contents", testContents}, {"deletion", testDeletion},
+		{"results make room", testResults}, {"results are listed", testResultList}, {"turns", testTurns}, {"outlines", testOutlines}, {"checkpoints", testCheckpoints}, {"contents", testContents},
+		{"versions", testVersions}, {"undo", testUndo}, {"forks", testFork}, {"imports", testImport}, {"deletion", testDeletion},
 		{"many chats come and go", testMany}, {"a lease", testLease}, {"the last write", testWrote}, {"a dead process", testDeadProcess}, {"a process that wakes late", testLate},
 		{"one of many takes", testRace}, {"faults", testFaults},
 	} {
@@ -129,8 +130,12 @@ func testUnknown(t *testing.T, d Database) {
 	_, err = s.Checkpoint(t.Context(), "none")
 	is(t, "Checkpoint", err, store.ErrNotFound)
 	is(t, "SaveChat", s.SaveChat(t.Context(), unknown, store.Chat{ID: "none"}), store.ErrNotFound)
-	is(t, "SaveTurn", s.SaveTurn(t.Context(), unknown, store.Chat{ID: "none"}, store.Turn{Number: 1}, 10), store.ErrNotFound)
-	_, err = s.SaveFiles(t.Context(), unknown, nil, nil)
+	_, err = s.SaveTurn(t.Context(), unknown, store.Chat{ID: "none"}, store.Turn{Number: 1}, 10)
+	is(t, "SaveTurn", err, store.ErrNotFound)
+	_, err = s.Undo(t.Context(), unknown, store.Undo{Turn: 1})
+	is(t, "Undo", err, store.ErrNotFound)
+	is(t, "Fork", s.Fork(t.Context(), unknown, store.Fork{ID: "other"}), store.ErrNotFound)
+	_, err = s.SaveFiles(t.Context(), unknown, store.Changes{})
 	is(t, "SaveFiles", err, store.ErrNotFound)
 	_, err = s.DeleteChat(t.Context(), unknown)
 	is(t, "DeleteChat", err, store.ErrNotFound)
@@ -157,7 +162,7 @@ func testTurns(t *testing.T, d Database) {
 			Steps: []store.Step{{Said: "s", Code: "c", Result: "r", Failed: true}}, Runs: []store.Run{{Code: "c", Stdout: "o", Stderr: "e", Value: "v", Error: "x"}},
 		}
 		c.Runs = i
-		if err := s.SaveTurn(t.Context(), l, c, turn, 3); err != nil {
+		if _, err := s.SaveTurn(t.Context(), l, c, turn, 3); err != nil {
 			t.Fatal(err)
 		}
 		want = append(want, turn)
@@ -167,9 +172,10 @@ func testTurns(t *testing.T, d Database) {
 	got, err = other.Turns(t.Context(), "a", 2)
 	equal(t, "the last two turns", want[3:], got, err)
 	record, err := other.Chat(t.Context(), "a")
+	c.Horizon = 3 // what the third has found is not kept
 	equal(t, "the chat as its last turn has it", c, record, err)
 	want[4].Words = "again"
-	if err := s.SaveTurn(t.Context(), l, c, want[4], 3); err != nil {
+	if _, err := s.SaveTurn(t.Context(), l, c, want[4], 3); err != nil {
 		t.Fatal(err)
 	}
 	got, err = other.Turns(t.Context(), "a", 1)
@@ -186,7 +192,7 @@ func testOutlines(t *testing.T, d Database) {
 	}{{"a", []string{"first", "second", "third"}}, {"b", []string{"caf\u00e9"}}, {"c", []string{"\x00\xff"}}, {"d", []string{""}}} {
 		l := begin(t, s, store.Chat{ID: c.id})
 		for i, message := range c.messages {
-			if err := s.SaveTurn(t.Context(), l, store.Chat{ID: c.id}, store.Turn{Number: i + 1, Message: message}, 2); err != nil {
+			if _, err := s.SaveTurn(t.Context(), l, store.Chat{ID: c.id}, store.Turn{Number: i + 1, Message: message}, 2); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -201,19 +207,37 @@ func testOutlines(t *testing.T, d Database) {
 func testCheckpoints(t *testing.T, d Database) {
 	s := d.open(t)
 	l := begin(t, s, store.Chat{ID: "a"})
-	first, second := store.Checkpoint{Folder: "f", Bound: "k", Turn: 1}, store.Checkpoint{Folder: "g", Bound: "k2", Turn: 7, Interrupted: true}
-	gone, err := s.SaveCheckpoint(t.Context(), l, first)
-	equal(t, "what the first replaces", "", gone, err)
-	gone, err = s.SaveCheckpoint(t.Context(), l, second)
-	equal(t, "what the second replaces", "f", gone, err)
-	got, err := s.Checkpoint(t.Context(), "a")
-	equal(t, "the checkpoint", second, got, err)
+	for _, step := range []struct {
+		save store.Checkpoint
+		gone []string
+		past string // the folder of the one before
+	}{
+		{store.Checkpoint{Folder: "f", Bound: "k", Turn: 1}, nil, ""},
+		{store.Checkpoint{Folder: "g", Bound: "k", Turn: 1}, []string{"f"}, ""},
+		{store.Checkpoint{Folder: "h", Bound: "k", Turn: 3}, nil, "g"},
+		{store.Checkpoint{Folder: "i", Bound: "k", Turn: 3}, []string{"h"}, "g"},
+		{store.Checkpoint{Folder: "j", Bound: "k", Turn: 4, Interrupted: true}, []string{"g"}, "i"},
+		{store.Checkpoint{Folder: "k", Bound: "k2", Turn: 7}, []string{"j"}, "i"},
+	} {
+		gone, err := s.SaveCheckpoint(t.Context(), l, step.save)
+		equal(t, "what "+step.save.Folder+" makes needless", step.gone, gone, err)
+		got, err := s.Checkpoint(t.Context(), "a")
+		equal(t, "the latest checkpoint", step.save, got, err)
+		all, err := s.Checkpoints(t.Context(), "a")
+		past := ""
+		if len(all) == 2 && all[1].Past {
+			past = all[1].Folder
+		}
+		equal(t, "the one before "+step.save.Folder, step.past, past, err)
+	}
 	folders, err := s.CheckpointFolders(t.Context())
-	equal(t, "the folders of all", []string{"g"}, folders, err)
-	gone, err = s.DropCheckpoint(t.Context(), l)
-	equal(t, "what is forgotten", "g", gone, err)
+	equal(t, "the folders of all", []string{"i", "k"}, sorted(folders), err)
+	dropped, err := s.DropCheckpoint(t.Context(), l)
+	equal(t, "what is forgotten", "k", dropped, err)
 	_, err = s.Checkpoint(t.Context(), "a")
 	is(t, "a checkpoint that is forgotten", err, store.ErrNotFound)
-	gone, err = s.DropCheckpoint(t.Context(), l)
-	equal(t, "what is forgotten then", "", gone, err)
+	dropped, err = s.DropCheckpoint(t.Context(), l)
+	equal(t, "what is forgotten then", "", dropped, err)
+	gone, err := s.DeleteChat(t.Context(), l)
+	equal(t, "the folders of a chat that is deleted", []string{"i"}, gone.Folders, err)
 }
