@@ -33,6 +33,7 @@ import (
 	"runpython/internal/kernel/guest"
 	"runpython/internal/llm"
 	"runpython/internal/mcpserver"
+	"runpython/internal/metrics"
 	"runpython/internal/sandbox"
 	"runpython/internal/sandbox/interpreter"
 	"runpython/internal/trace"
@@ -42,7 +43,7 @@ import (
 type App struct {
 	config   config.Config
 	log      *slog.Logger
-	metrics  *metrics
+	metrics  *metrics.Metrics
 	egress   *egress.Proxy // nil: guests have no way out
 	host     *sandbox.Host
 	chats    *chat.Service
@@ -85,6 +86,7 @@ const (
 func Open(ctx context.Context, c config.Config, log *slog.Logger, build Build) (_ *App, err error) {
 	log = slog.New(trace.Handler(log.Handler()))
 	a := &App{config: c, log: log}
+	a.metrics = newMetrics(a, build)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close())
@@ -119,7 +121,6 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, build Build) (
 	if err := a.openChats(ctx, python.Key, agentOptions); err != nil {
 		return nil, lacking(err, c.Data)
 	}
-	a.metrics = newMetrics(a.host, a.chats)
 	a.mcp = mcpserver.New(mcpserver.Options{
 		Chat: observed{chats: a.chats, metrics: a.metrics, log: log}, Version: build.Version, NeedsCode: a.model == nil, Packages: a.packages != nil,
 		KeepFor: c.Keep, OpenWorld: a.egress != nil, AllowedHosts: c.AllowHosts, Shared: !config.IsLoopback(c.Listen), Log: log,
@@ -206,7 +207,7 @@ func (a *App) openChats(ctx context.Context, key string, asks agent.Options) err
 			}
 			return a.kernelOf(s, start, func(c kernel.Config) (*kernel.Kernel, error) { return kernel.New(ctx, s, c, key) }) //nolint:contextcheck // a way out lives longer than the call
 		},
-		Checkpoints: sleep, Store: records, Content: files, Log: a.log,
+		Checkpoints: countedCheckpoints{sleep, a.metrics}, Store: records, Content: files, Log: a.log,
 		Limits: chat.Limits{
 			RunTimeout: a.config.RunTimeout, MemoryBytes: limits.MemoryBytes, WorkBytes: limits.WorkBytes, WorkFiles: workFiles,
 			Processes: limits.Processes, OpenFiles: limits.OpenFiles,
@@ -221,6 +222,7 @@ func (a *App) openChats(ctx context.Context, key string, asks agent.Options) err
 		options.Preload = a.preload.lock
 	}
 	if asks.Model != nil {
+		asks.Model = countedModel{asks.Model, a.metrics}
 		options.Agent = agent.New(asks)
 	}
 	a.chats = chat.NewService(options) //nolint:contextcheck // it lives longer than the call
@@ -264,9 +266,9 @@ func (a *App) kernelOf(s *sandbox.Sandbox, start chat.Start, begin func(c kernel
 	case err != nil:
 		return nil, fmt.Errorf("begin an interpreter: %w", err)
 	case gate != nil:
-		return networked{k, gate}, nil
+		return countedInterpreter{networked{k, gate}, a.metrics}, nil
 	}
-	return k, nil
+	return countedInterpreter{k, a.metrics}, nil
 }
 
 // Turn runs a turn for the local user, observed like those of clients; but the cause of an error is the

@@ -31,11 +31,12 @@ func (a *App) Serve(ctx context.Context, ready func(mcpURL, adminURL string)) er
 		return err
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/", a.mcp.Handler())
-	pages := a.mcp.Pages(about.Pages(shownURL(listener)), about.Pages(""))
+	endpoint := a.metrics.Count("mcp", a.mcp.Handler())
+	mux.Handle("/", endpoint)
+	pages := a.metrics.Count("page", a.mcp.Pages(about.Pages(shownURL(listener)), about.Pages("")))
 	mux.Handle(about.CardPath, pages)
 	mux.Handle(about.LLMsPath, pages)
-	servers := []*served{{server: a.newServer(exactPaths(mux, a.mcp.Handler())), listener: listener}}
+	servers := []*served{{server: a.newServer(exactPaths(mux, endpoint)), listener: listener}}
 	adminURL := ""
 	if a.config.AdminListen != "" {
 		admin, err := listen(ctx, a.config.AdminListen)

@@ -184,6 +184,9 @@ func (s *Service) arrive() error {
 
 func (s *Service) depart() { <-s.places }
 
+// UnderWay is how many turns and uploads are under way or wait for their chats, at most turnsAtOnce.
+func (s *Service) UnderWay() int { return len(s.places) }
+
 // Turn runs one turn. Code that fails, a limit, an unknown chat and a message that nobody can
 // answer are replies with IsError; an error is a malformed request
 // (fault.Invalid), a bound (fault.Busy), the end of ctx before anything ran (fault.Canceled), or ours.
