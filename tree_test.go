@@ -24,14 +24,14 @@ var mayImport = map[string][]string{
 	"": {},
 
 	"cmd/runpython":        {"internal/about", "internal/app", "internal/cli", "internal/config", "internal/sandbox", "internal/sandbox/gvisor"},
-	"internal/cli":         {"internal/chat", "internal/cli/console", "internal/config", "internal/eval", "internal/fault", "internal/llm", "internal/notebook"},
+	"internal/cli":         {"internal/audit", "internal/chat", "internal/cli/console", "internal/config", "internal/eval", "internal/fault", "internal/llm", "internal/notebook"},
 	"internal/notebook":    {"internal/chat"},
 	"internal/eval":        {"internal/agent", "internal/chat", "internal/excerpt", "internal/fault", "internal/llm", "internal/message", "internal/pattern"},
 	"internal/cli/console": {},
-	"internal/app": {"internal/about", "internal/agent", "internal/chat", "internal/config", "internal/egress", "internal/excerpt", "internal/fault", "internal/kernel", "internal/kernel/guest", "internal/llm", "internal/llm/vendors", "internal/llm/wire", "internal/mcpserver", "internal/metrics", "internal/pypi", "internal/pypi/build",
+	"internal/app": {"internal/about", "internal/agent", "internal/audit", "internal/caller", "internal/chat", "internal/config", "internal/egress", "internal/excerpt", "internal/fault", "internal/kernel", "internal/kernel/guest", "internal/llm", "internal/llm/vendors", "internal/llm/wire", "internal/mcpserver", "internal/metrics", "internal/pypi", "internal/pypi/build",
 		"internal/sandbox", "internal/sandbox/interpreter", "internal/store", "internal/store/content", "internal/store/database", "internal/store/postgres", "internal/store/sqlite", "internal/trace"},
 	"internal/config":    {"internal/egress", "internal/pattern", "internal/pypi/requirement"},
-	"internal/mcpserver": {"internal/about", "internal/chat", "internal/excerpt", "internal/fault", "internal/task", "internal/trace"},
+	"internal/mcpserver": {"internal/about", "internal/caller", "internal/chat", "internal/excerpt", "internal/fault", "internal/task", "internal/trace"},
 	"internal/chat": {"internal/agent", "internal/excerpt", "internal/fault", "internal/kernel", "internal/llm", "internal/message", "internal/pypi", "internal/pypi/names", "internal/pypi/requirement",
 		"internal/store", "internal/store/content"},
 
@@ -67,6 +67,8 @@ var mayImport = map[string][]string{
 	"internal/fault":                      {},
 	"internal/trace":                      {},
 	"internal/metrics":                    {},
+	"internal/audit":                      {"internal/pypi/flock"},
+	"internal/caller":                     {},
 	"internal/about":                      {},
 
 	"internal/pypi": {"internal/fault", "internal/pypi/build", "internal/pypi/cache", "internal/pypi/environment", "internal/pypi/flock", "internal/pypi/names", "internal/pypi/policy",
@@ -121,7 +123,7 @@ var onlyIn = map[string][]string{
 	"golang.org/x/image":                     {"internal/mcpserver"},
 	"golang.org/x/sync":                      {"internal/app", "internal/pypi", "internal/sandbox/interpreter"},
 	"golang.org/x/sys": {"internal/app", "internal/cli", "internal/cli/console", "internal/kernel",
-		"internal/pypi", "internal/pypi/cache", "internal/pypi/environment", "internal/pypi/flock", "internal/pypi/uv", "internal/sandbox", "internal/sandbox/checkpoint", "internal/sandbox/interpreter", "internal/store/content", "internal/store/sqlite"},
+		"internal/audit", "internal/pypi", "internal/pypi/cache", "internal/pypi/environment", "internal/pypi/flock", "internal/pypi/uv", "internal/sandbox", "internal/sandbox/checkpoint", "internal/sandbox/interpreter", "internal/store/content", "internal/store/sqlite"},
 	"golang.org/x/term": {"internal/cli", "internal/cli/console"},
 
 	"github.com/creack/pty":            {}, // tests only

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"runpython/internal/agent"
+	"runpython/internal/audit"
 	"runpython/internal/chat"
 	"runpython/internal/config"
 	"runpython/internal/egress"
@@ -42,8 +43,10 @@ import (
 // App is the built program. It is safe for concurrent use. Close it.
 type App struct {
 	config   config.Config
+	version  string
 	log      *slog.Logger
 	metrics  *metrics.Metrics
+	audit    *auditor
 	egress   *egress.Proxy // nil: guests have no way out
 	host     *sandbox.Host
 	chats    *chat.Service
@@ -85,7 +88,7 @@ const (
 // some 2 s; after that it takes some 50 ms.
 func Open(ctx context.Context, c config.Config, log *slog.Logger, build Build) (_ *App, err error) {
 	log = slog.New(trace.Handler(log.Handler()))
-	a := &App{config: c, log: log}
+	a := &App{config: c, version: build.Version, log: log}
 	a.metrics = newMetrics(a, build)
 	defer func() {
 		if err != nil {
@@ -95,6 +98,10 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, build Build) (
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
 		return nil, fault.New(fault.Unsupported, err, "the data folder "+c.Data+" cannot be made: choose another with --data")
 	}
+	if a.audit, err = openAudit(c, a.metrics, log); err != nil {
+		return nil, lacking(err, c.Data)
+	}
+	a.onClose("audit log", a.audit.events.Close)
 	python, err := interpreter.Open(ctx, filepath.Join(c.Data, "interpreter"), guest.Files())
 	if err != nil {
 		return nil, lacking(fmt.Errorf("open the interpreter: %w", err), c.Data)
@@ -122,7 +129,7 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, build Build) (
 		return nil, lacking(err, c.Data)
 	}
 	a.mcp = mcpserver.New(mcpserver.Options{
-		Chat: observed{chats: a.chats, metrics: a.metrics, log: log}, Version: build.Version, NeedsCode: a.model == nil, Packages: a.packages != nil,
+		Chat: a.observed(false), Version: build.Version, NeedsCode: a.model == nil, Packages: a.packages != nil,
 		KeepFor: c.Keep, OpenWorld: a.egress != nil, AllowedHosts: c.AllowHosts, Shared: !config.IsLoopback(c.Listen), Log: log,
 	})
 	a.onClose("MCP server", a.mcp.Close)
@@ -274,7 +281,7 @@ func (a *App) kernelOf(s *sandbox.Sandbox, start chat.Start, begin func(c kernel
 // Turn runs a turn for the local user, observed like those of clients; but the cause of an error is the
 // caller's to show.
 func (a *App) Turn(ctx context.Context, r chat.Request) (*chat.Reply, error) {
-	return observed{chats: a.chats, metrics: a.metrics, log: a.log, local: true}.Turn(ctx, r)
+	return a.observed(true).Turn(ctx, r)
 }
 
 // OpenFile opens a file of a chat; see chat.Service.
@@ -284,7 +291,9 @@ func (a *App) OpenFile(ctx context.Context, owner, uri string) (chat.File, io.Re
 
 // PutFile puts a file into a chat; see chat.Service.
 func (a *App) PutFile(ctx context.Context, owner, chatID, path string, r io.Reader) (string, error) {
-	return a.chats.PutFile(ctx, owner, chatID, path, r) //nolint:wrapcheck // the same contract
+	id, err := a.chats.PutFile(ctx, owner, chatID, path, r)
+	a.audit.record(ctx, audit.Event{Kind: audit.FileAdded, Subject: owner, Chat: id, Outcome: outcomeOf(nil, err)})
+	return id, err //nolint:wrapcheck // the same contract
 }
 
 // Model is the model that answers messages in plain language, nil where none is configured.

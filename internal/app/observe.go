@@ -7,17 +7,24 @@ import (
 	"log/slog"
 	"time"
 
+	"runpython/internal/audit"
+	"runpython/internal/caller"
 	"runpython/internal/chat"
 	"runpython/internal/fault"
 	"runpython/internal/metrics"
 )
 
-// observed counts and logs turns: ids, counts and times, never code, text or output.
+// observed counts, logs and audits turns: ids, counts and times, never code, text or output.
 type observed struct {
 	chats   *chat.Service
 	metrics *metrics.Metrics
+	audit   *auditor
 	log     *slog.Logger
 	local   bool // the caller is who started the program, and shows causes itself
+}
+
+func (a *App) observed(local bool) observed {
+	return observed{chats: a.chats, metrics: a.metrics, audit: a.audit, log: a.log, local: local}
 }
 
 // Turn runs a turn; see chat.Service.
@@ -27,6 +34,7 @@ func (o observed) Turn(ctx context.Context, r chat.Request) (*chat.Reply, error)
 	took := time.Since(begun)
 	outcome := outcomeOf(reply, err)
 	o.count(outcome, reply, took)
+	o.note(ctx, r, reply, outcome)
 	level := slog.LevelInfo
 	if !o.local && isOperators(err) {
 		level = slog.LevelError
@@ -35,6 +43,9 @@ func (o observed) Turn(ctx context.Context, r chat.Request) (*chat.Reply, error)
 		return reply, err //nolint:wrapcheck // the same contract
 	}
 	fields := []any{"outcome", outcome, "ms", took.Milliseconds(), "message_bytes", len(r.Message)}
+	if from := caller.FromContext(ctx).String(); from != "" {
+		fields = append(fields, "address", from)
+	}
 	if reply != nil {
 		fields = append(fields, "chat", reply.ChatID, "state", string(reply.State), "runs", len(reply.Runs), "packages", len(reply.Packages),
 			"images", len(reply.Images), "files", len(reply.Files), "text_bytes", len(reply.Text))
@@ -62,6 +73,15 @@ func (o observed) count(outcome string, reply *chat.Reply, took time.Duration) {
 	}
 }
 
+// note writes a turn to the audit log.
+func (o observed) note(ctx context.Context, r chat.Request, reply *chat.Reply, outcome string) {
+	e := audit.Event{Kind: audit.Turn, Subject: r.Owner, Chat: r.ChatID, Outcome: outcome}
+	if reply != nil {
+		e.Chat, e.Count = reply.ChatID, len(reply.Runs)
+	}
+	o.audit.record(ctx, e)
+}
+
 // isOperators reports whether an error has a cause that nobody but the operator is told, and
 // can do something about: this is the one place where it is logged.
 func isOperators(err error) bool {
@@ -82,7 +102,9 @@ func isOperators(err error) bool {
 
 // OpenFile opens a file of a chat; see chat.Service.
 func (o observed) OpenFile(ctx context.Context, owner, uri string) (chat.File, io.ReadSeekCloser, error) {
-	return o.chats.OpenFile(ctx, owner, uri) //nolint:wrapcheck // the same contract
+	file, body, err := o.chats.OpenFile(ctx, owner, uri)
+	o.audit.record(ctx, audit.Event{Kind: audit.FileRead, Subject: owner, Object: uri, Outcome: outcomeOf(nil, err)})
+	return file, body, err //nolint:wrapcheck // the same contract
 }
 
 // ListFiles lists files of an owner; see chat.Service.
@@ -90,12 +112,13 @@ func (o observed) ListFiles(ctx context.Context, owner, cursor string, most int)
 	return o.chats.ListFiles(ctx, owner, cursor, most) //nolint:wrapcheck // the same contract
 }
 
+// outcomeOf is how something ended, in one word or two; reply is that of a turn, else nil.
 func outcomeOf(reply *chat.Reply, err error) string {
 	switch {
 	case err != nil:
 		kind, _ := fault.Shown(err)
 		return kind.String()
-	case reply.IsError:
+	case reply != nil && reply.IsError:
 		return "failed"
 	}
 	return "ok"

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"runpython/internal/about"
+	"runpython/internal/audit"
 )
 
 const (
@@ -36,7 +37,7 @@ func (a *App) Serve(ctx context.Context, ready func(mcpURL, adminURL string)) er
 	pages := a.metrics.Count("page", a.mcp.Pages(about.Pages(shownURL(listener)), about.Pages("")))
 	mux.Handle(about.CardPath, pages)
 	mux.Handle(about.LLMsPath, pages)
-	servers := []*served{{server: a.newServer(exactPaths(mux, endpoint)), listener: listener}}
+	servers := []*served{{server: a.newServer(a.front(exactPaths(mux, endpoint))), listener: listener}}
 	adminURL := ""
 	if a.config.AdminListen != "" {
 		admin, err := listen(ctx, a.config.AdminListen)
@@ -54,6 +55,8 @@ func (a *App) Serve(ctx context.Context, ready func(mcpURL, adminURL string)) er
 		<-ctx.Done()
 		return a.drain(context.WithoutCancel(ctx), servers)
 	})
+	a.audit.record(ctx, audit.Event{Kind: audit.Started, Object: a.version})
+	defer a.audit.record(context.WithoutCancel(ctx), audit.Event{Kind: audit.Stopped, Object: a.version})
 	ready(urlOf(listener), adminURL)
 	return group.Wait() //nolint:wrapcheck // wrapped by run and drain
 }

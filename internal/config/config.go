@@ -21,6 +21,7 @@ package config
 
 import (
 	"log/slog"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -52,6 +53,7 @@ type Config struct {
 	Keep       time.Duration // a chat that nobody uses for so long is deleted
 	MaxChats   int           // the one unused longest is deleted
 	MaxStorage int64         // bytes of all chats; the one unused longest is deleted
+	AuditBytes int64         // of the audit log; its oldest files are removed
 
 	// Of packages.
 
@@ -97,6 +99,14 @@ type Config struct {
 	AllowHosts  []string // names, without port, under which clients may reach it beside its addresses
 	AdminListen string   // host:port of health and metrics, or ""
 	Auth        string   // "" (what the address asks for) or AuthNone
+
+	TrustedProxies []netip.Prefix // whose word on callers' addresses is taken
+
+	// Of audit.
+
+	Lines  int    // that tail prints, 0 for all
+	Follow bool   // tail goes on with those that come
+	Known  string // hash of a line that verify must find, ""
 
 	// Of eval.
 
@@ -176,6 +186,7 @@ func Default(env Lookup) Config {
 		Keep:       30 * 24 * time.Hour,
 		MaxChats:   10_000,
 		MaxStorage: 100 << 30,
+		AuditBytes: 1 << 30,
 
 		Packages:          PackagesAuto,
 		SourceBuilds:      true,
@@ -193,6 +204,8 @@ func Default(env Lookup) Config {
 
 		Repeat:   1,
 		Parallel: 1,
+
+		Lines: 20,
 
 		Format:    FormatIPYNB,
 		LogFormat: FormatText,

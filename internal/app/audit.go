@@ -1,0 +1,52 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync/atomic"
+
+	"runpython/internal/audit"
+	"runpython/internal/caller"
+	"runpython/internal/config"
+	"runpython/internal/metrics"
+)
+
+// auditor writes events to the audit log. An event that cannot be written stops nobody: it is counted, the log tells
+// of the first one and of the end, and the audit log itself of how many there were.
+type auditor struct {
+	events  *audit.Log
+	metrics *metrics.Metrics // nil where nobody looks
+	log     *slog.Logger
+	failing atomic.Bool
+}
+
+func openAudit(c config.Config, m *metrics.Metrics, log *slog.Logger) (*auditor, error) {
+	events, err := audit.Open(audit.Dir(c.Data), audit.Options{Bytes: c.AuditBytes})
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it says what it is
+	}
+	return &auditor{events: events, metrics: m, log: log}, nil
+}
+
+// record writes an event, with the address of the caller that ctx has. Without one and without a subject
+// it is the user's who runs this process.
+func (a *auditor) record(ctx context.Context, e audit.Event) {
+	if e.Address == "" {
+		e.Address = caller.FromContext(ctx).String()
+	}
+	if e.Subject == "" && e.Address == "" {
+		e.Subject = fmt.Sprintf("uid:%d", os.Getuid())
+	}
+	err := a.events.Append(ctx, e)
+	if err != nil && a.metrics != nil {
+		a.metrics.AuditLost()
+	}
+	switch was := a.failing.Swap(err != nil); {
+	case err != nil && !was:
+		a.log.ErrorContext(ctx, "events are lost to the audit log", "error", err)
+	case err == nil && was:
+		a.log.InfoContext(ctx, "the audit log is written again")
+	}
+}
