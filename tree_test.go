@@ -28,7 +28,7 @@ var mayImport = map[string][]string{
 	"internal/notebook":    {"internal/chat"},
 	"internal/eval":        {"internal/agent", "internal/chat", "internal/excerpt", "internal/fault", "internal/llm", "internal/message", "internal/pattern"},
 	"internal/cli/console": {},
-	"internal/app": {"internal/about", "internal/agent", "internal/audit", "internal/caller", "internal/chat", "internal/config", "internal/egress", "internal/excerpt", "internal/fault", "internal/kernel", "internal/kernel/guest", "internal/llm", "internal/llm/vendors", "internal/llm/wire", "internal/mcpserver", "internal/metrics", "internal/pypi", "internal/pypi/build",
+	"internal/app": {"internal/about", "internal/agent", "internal/audit", "internal/caller", "internal/certs", "internal/chat", "internal/config", "internal/egress", "internal/excerpt", "internal/fault", "internal/kernel", "internal/kernel/guest", "internal/llm", "internal/llm/vendors", "internal/llm/wire", "internal/mcpserver", "internal/metrics", "internal/pypi", "internal/pypi/build",
 		"internal/sandbox", "internal/sandbox/interpreter", "internal/store", "internal/store/content", "internal/store/database", "internal/store/postgres", "internal/store/sqlite", "internal/trace"},
 	"internal/config":    {"internal/egress", "internal/pattern", "internal/pypi/requirement"},
 	"internal/mcpserver": {"internal/about", "internal/caller", "internal/chat", "internal/excerpt", "internal/fault", "internal/task", "internal/trace"},
@@ -69,6 +69,8 @@ var mayImport = map[string][]string{
 	"internal/metrics":                    {},
 	"internal/audit":                      {"internal/pypi/flock"},
 	"internal/caller":                     {},
+	"internal/certs":                      {},
+	"internal/certs/certstest":            {},
 	"internal/about":                      {},
 
 	"internal/pypi": {"internal/fault", "internal/pypi/build", "internal/pypi/cache", "internal/pypi/environment", "internal/pypi/flock", "internal/pypi/names", "internal/pypi/policy",
@@ -101,7 +103,7 @@ var mayImport = map[string][]string{
 
 // besides are packages that are no part of the program. Like tests, they may use what
 // they like of others' code.
-var besides = []string{"bench", "internal/guesttest", "internal/llm/llmtest", "internal/mcpserver/conformance", "internal/mcpserver/sdkclient", "internal/pypi/indextest", "internal/pypi/survey", "internal/sandbox/interpreter/mklist", "internal/store/storetest"}
+var besides = []string{"bench", "internal/certs/certstest", "internal/guesttest", "internal/llm/llmtest", "internal/mcpserver/conformance", "internal/mcpserver/sdkclient", "internal/pypi/indextest", "internal/pypi/survey", "internal/sandbox/interpreter/mklist", "internal/store/storetest"}
 
 // onlyIn names the owners of foreign code: every module that go.mod requires
 // directly, and packages of the standard library that need care.
@@ -115,6 +117,8 @@ var onlyIn = map[string][]string{
 	"github.com/spf13/cobra":                 {"internal/cli"},
 	"github.com/spf13/pflag":                 {"internal/cli", "internal/config"},
 	"github.com/prometheus/client_golang":    {"internal/metrics"},
+	"github.com/caddyserver/certmagic":       {"internal/certs"},
+	"go.uber.org/zap":                        {"internal/certs"}, // what certmagic logs with
 	"gopkg.in/yaml.v3":                       {"internal/config", "internal/eval"},
 	"github.com/klauspost/compress":          {"internal/sandbox/checkpoint"},
 	"github.com/pressly/goose/v3":            {"internal/store/database"},

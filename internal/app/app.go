@@ -130,7 +130,7 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, build Build) (
 	}
 	a.mcp = mcpserver.New(mcpserver.Options{
 		Chat: a.observed(false), Version: build.Version, NeedsCode: a.model == nil, Packages: a.packages != nil,
-		KeepFor: c.Keep, OpenWorld: a.egress != nil, AllowedHosts: c.AllowHosts, Shared: !config.IsLoopback(c.Listen), Log: log,
+		KeepFor: c.Keep, OpenWorld: a.egress != nil, AllowedHosts: append(slices.Clip(c.AllowHosts), c.Domains...), Shared: !config.IsLoopback(c.Listen), Log: log,
 	})
 	a.onClose("MCP server", a.mcp.Close)
 	return a, nil

@@ -102,6 +102,17 @@ type Config struct {
 
 	TrustedProxies []netip.Prefix // whose word on callers' addresses is taken
 
+	// Of TLS: neither files nor domains, or one of the two; see CheckServe.
+
+	TLSCert    string   // PEM file of the certificate with its chain, ""
+	TLSKey     string   // PEM file of its key, ""
+	Domains    []string // names for which certificates are got by ACME
+	HTTPListen string   // host:port of plain HTTP that leads to TLS; "" for none, HTTPAuto for what Domains ask for
+	ACMEURL    string   // directory of the server, "" for Let's Encrypt
+	ACMEEmail  string   // that it may write to, ""
+	ACMECA     string   // PEM file of certificates by which it is trusted, "" for the system's
+	ACMEAgree  bool     // to its terms
+
 	// Of audit.
 
 	Lines  int    // that tail prints, 0 for all
@@ -137,6 +148,10 @@ const (
 
 // DatabaseSQLite is the value of Config.Database for a file in Config.Data.
 const DatabaseSQLite = "sqlite"
+
+// HTTPAuto is the value of Config.HTTPListen that means port 80 of all addresses with
+// Config.Domains, and nothing without. Load replaces it.
+const HTTPAuto = "auto"
 
 // AuthNone is the value of Config.Auth with which anybody who reaches the
 // address may run code.
@@ -211,6 +226,8 @@ func Default(env Lookup) Config {
 		LogFormat: FormatText,
 		LogLevel:  slog.LevelInfo,
 		Listen:    "127.0.0.1:8000",
+
+		HTTPListen: HTTPAuto,
 	}
 }
 

@@ -2,6 +2,7 @@ package config
 
 import (
 	"net/netip"
+	"net/url"
 	"regexp"
 	"strings"
 )
@@ -11,6 +12,23 @@ func servingSettings() []setting {
 	return []setting{
 		repeated("trusted-proxy", prefix(), "believe what this proxy says of its callers' addresses; may be repeated", []string{serve},
 			func(c *Config) *[]netip.Prefix { return &c.TrustedProxies }),
+
+		entry("tls-cert", file(), "speak TLS with the certificate of this PEM file, which is read again when it changes", []string{serve},
+			func(c *Config) *string { return &c.TLSCert }),
+		entry("tls-key", file(), "its key, a PEM file", []string{serve},
+			func(c *Config) *string { return &c.TLSKey }),
+		repeated("domain", hostName(), "speak TLS under this name, on port 443, with certificates got by ACME; may be repeated", []string{serve},
+			func(c *Config) *[]string { return &c.Domains }),
+		entry("http-listen", httpAddressOrAuto(), "address that leads from plain HTTP to TLS; auto is :80 with --domain", []string{serve},
+			func(c *Config) *string { return &c.HTTPListen }),
+		entry("acme-agree", boolean(), "accept the terms of service of the ACME server, which --domain needs", []string{serve},
+			func(c *Config) *bool { return &c.ACMEAgree }),
+		entry("acme-email", optional(word("ADDRESS")), "where the ACME server may write to", []string{serve},
+			func(c *Config) *string { return &c.ACMEEmail }),
+		entry("acme-url", optional(acmeURL()), "directory of the ACME server, in place of that of Let's Encrypt", []string{serve},
+			func(c *Config) *string { return &c.ACMEURL }),
+		entry("acme-ca", file(), "PEM file of the certificates that the ACME server is trusted by", []string{serve},
+			func(c *Config) *string { return &c.ACMECA }),
 	}
 }
 
@@ -45,6 +63,36 @@ func prefix() kind[netip.Prefix] {
 		},
 		format: netip.Prefix.String,
 	}
+}
+
+// httpAddressOrAuto is address, or HTTPAuto.
+func httpAddressOrAuto() kind[string] {
+	k := address(true)
+	text := k.parse
+	k.parse = func(value string) (string, error) {
+		if value == HTTPAuto {
+			return value, nil
+		}
+		return text(value)
+	}
+	return k
+}
+
+// acmeURL is the directory of an ACME server, which is reached over TLS (RFC 8555, 6.1).
+func acmeURL() kind[string] {
+	k := word("URL")
+	text := k.parse
+	k.parse = func(value string) (string, error) {
+		if _, err := text(value); err != nil {
+			return "", err
+		}
+		u, err := url.Parse(value)
+		if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
+			return "", refusal("must be a URL such as https://acme.example.org/directory, with https")
+		}
+		return value, nil
+	}
+	return k
 }
 
 // lineHash is what `audit verify` prints of the last line.
