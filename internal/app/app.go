@@ -47,6 +47,7 @@ type App struct {
 	log      *slog.Logger
 	metrics  *metrics.Metrics
 	audit    *auditor
+	limits   *limits
 	egress   *egress.Proxy // nil: guests have no way out
 	host     *sandbox.Host
 	chats    *chat.Service
@@ -90,6 +91,7 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, build Build) (
 	log = slog.New(trace.Handler(log.Handler()))
 	a := &App{config: c, version: build.Version, log: log}
 	a.metrics = newMetrics(a, build)
+	a.limits = newLimits(c, a.metrics)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close())
@@ -219,7 +221,7 @@ func (a *App) openChats(ctx context.Context, key string, asks agent.Options) err
 			RunTimeout: a.config.RunTimeout, MemoryBytes: limits.MemoryBytes, WorkBytes: limits.WorkBytes, WorkFiles: workFiles,
 			Processes: limits.Processes, OpenFiles: limits.OpenFiles,
 			Egress: a.config.Egress.String(), Kernels: livingKernels(kernelBytes(a.config)), Chats: a.config.MaxChats, Idle: a.config.Idle, Keep: a.config.Keep,
-			Storage: a.config.MaxStorage,
+			Storage: a.config.MaxStorage, OwnerChats: a.config.UserChats, OwnerStorage: a.config.UserStorage,
 		},
 	}
 	if a.packages != nil {

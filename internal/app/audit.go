@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"sync/atomic"
 
 	"runpython/internal/audit"
@@ -28,6 +29,17 @@ func openAudit(c config.Config, m *metrics.Metrics, log *slog.Logger) (*auditor,
 		return nil, err //nolint:wrapcheck // it says what it is
 	}
 	return &auditor{events: events, metrics: m, log: log}, nil
+}
+
+// Record notes what those who decide who may call have done: whose it is, from which address it came, what it is about. Only the
+// first words of an event, up to a colon, are its kind.
+func (a *auditor) Record(ctx context.Context, event, subject, address, about string) {
+	kind, _, _ := strings.Cut(event, ":")
+	kind = strings.NewReplacer(" ", "_", "-", "_").Replace(kind)
+	if a.metrics != nil {
+		a.metrics.Auth(kind)
+	}
+	a.record(ctx, audit.Event{Kind: audit.Kind(kind), Subject: subject, Address: address, Object: about})
 }
 
 // record writes an event, with the address of the caller that ctx has. Without one and without a subject

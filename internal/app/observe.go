@@ -19,18 +19,19 @@ type observed struct {
 	chats   *chat.Service
 	metrics *metrics.Metrics
 	audit   *auditor
+	limits  *limits
 	log     *slog.Logger
 	local   bool // the caller is who started the program, and shows causes itself
 }
 
 func (a *App) observed(local bool) observed {
-	return observed{chats: a.chats, metrics: a.metrics, audit: a.audit, log: a.log, local: local}
+	return observed{chats: a.chats, metrics: a.metrics, audit: a.audit, limits: a.limits, log: a.log, local: local}
 }
 
 // Turn runs a turn; see chat.Service.
 func (o observed) Turn(ctx context.Context, r chat.Request) (*chat.Reply, error) {
 	begun := time.Now()
-	reply, err := o.chats.Turn(ctx, r)
+	reply, err := o.turn(ctx, r)
 	took := time.Since(begun)
 	outcome := outcomeOf(reply, err)
 	o.count(outcome, reply, took)
@@ -60,6 +61,16 @@ func (o observed) Turn(ctx context.Context, r chat.Request) (*chat.Reply, error)
 	}
 	o.log.Log(ctx, level, "turn", fields...)
 	return reply, err //nolint:wrapcheck // the same contract
+}
+
+// turn runs a turn within what its caller may do.
+func (o observed) turn(ctx context.Context, r chat.Request) (*chat.Reply, error) {
+	leave, err := o.limits.begin(ctx, r.Owner)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return o.chats.Turn(ctx, r) //nolint:wrapcheck // the same contract
 }
 
 // count counts a turn and its runs.

@@ -39,26 +39,17 @@ import (
 // Kind is what kind of thing an event is.
 type Kind string
 
-// The kinds. Those of accounts and clients are for what decides who may call.
+// The kinds of what is done with chats. Those who decide who may call name what they do themselves: signed_in, token_made,
+// client_registered …
 const (
-	Started          Kind = "started" // a server; Object is its version
-	Stopped          Kind = "stopped"
-	Turn             Kind = "turn"      // Count is the number of runs
-	FileRead         Kind = "file_read" // of a chat
-	FileAdded        Kind = "file_added"
-	ChatRead         Kind = "chat_read" // its transcript, shown or exported
-	ChatDeleted      Kind = "chat_deleted"
-	BackupMade       Kind = "backup_made" // Count is the number of chats
-	SignIn           Kind = "sign_in"
-	SignOut          Kind = "sign_out"
-	TokenMade        Kind = "token_made"    // Object names it
-	TokenRevoked     Kind = "token_revoked" // the same
-	ClientRegistered Kind = "client_registered"
-	Consent          Kind = "consent" // Object is the client
-	UserAdded        Kind = "user_added"
-	UserChanged      Kind = "user_changed"
-	UserDisabled     Kind = "user_disabled"
-	UserRemoved      Kind = "user_removed"
+	Started     Kind = "started" // a server; Object is its version
+	Stopped     Kind = "stopped"
+	Turn        Kind = "turn"      // Count is the number of runs
+	FileRead    Kind = "file_read" // of a chat
+	FileAdded   Kind = "file_added"
+	ChatRead    Kind = "chat_read" // its transcript, shown or exported
+	ChatDeleted Kind = "chat_deleted"
+	BackupMade  Kind = "backup_made" // Count is the number of chats
 )
 
 // An Event is one thing that somebody did. Only Kind is required. Texts are cut to maxText bytes.

@@ -354,7 +354,7 @@ func TestAppendWhatHasHappened(t *testing.T) {
 	var wait sync.WaitGroup
 	for range 20 {
 		wait.Go(func() {
-			if err := l.Append(ctx, audit.Event{Kind: audit.SignIn, Subject: nasty, Address: nasty, Outcome: nasty, Chat: nasty, Object: nasty}); err != nil {
+			if err := l.Append(ctx, audit.Event{Kind: audit.FileRead, Subject: nasty, Address: nasty, Outcome: nasty, Chat: nasty, Object: nasty}); err != nil {
 				t.Error(err)
 			}
 		})

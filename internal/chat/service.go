@@ -124,6 +124,9 @@ type Limits struct {
 	Idle        time.Duration // an interpreter that is not used for so long is freed
 	Keep        time.Duration // a chat that is not used for so long is deleted
 	Storage     int64         // bytes of all chats; the least recently used is deleted. 0 for no bound
+	// OwnerChats and OwnerStorage are Chats and Storage of each owner but the local user; 0 for no bound.
+	OwnerChats   int
+	OwnerStorage int64
 }
 
 const (

@@ -102,6 +102,16 @@ type Config struct {
 
 	TrustedProxies []netip.Prefix // whose word on callers' addresses is taken
 
+	// Of what each caller may do; 0 for no bound.
+
+	AddressRequests      int   // HTTP requests of an address in a minute
+	AddressSignIns       int   // sign-ins of an address in a minute
+	AddressRegistrations int   // clients that an address registers in an hour
+	UserCalls            int   // calls of an account in a minute
+	UserRuns             int   // calls of an account at once
+	UserChats            int   // chats that are kept of an account; the one unused longest is deleted
+	UserStorage          int64 // bytes of them; the same
+
 	// Of TLS: neither files nor domains, or one of the two; see CheckServe.
 
 	TLSCert    string   // PEM file of the certificate with its chain, ""
@@ -228,6 +238,14 @@ func Default(env Lookup) Config {
 		Listen:    "127.0.0.1:8000",
 
 		HTTPListen: HTTPAuto,
+
+		AddressRequests:      3000,
+		AddressSignIns:       60,
+		AddressRegistrations: 60,
+		UserCalls:            600,
+		UserRuns:             16,
+		UserChats:            1000,
+		UserStorage:          20 << 30,
 	}
 }
 

@@ -102,6 +102,14 @@ func TestDefaults(t *testing.T) {
 		LogFormat: config.FormatText,
 		LogLevel:  slog.LevelInfo,
 		Listen:    "127.0.0.1:8000",
+
+		AddressRequests:      3000,
+		AddressSignIns:       60,
+		AddressRegistrations: 60,
+		UserCalls:            600,
+		UserRuns:             16,
+		UserChats:            1000,
+		UserStorage:          20 << 30,
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(config.Secret{}, egress.Policy{})); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)

@@ -7,11 +7,29 @@ import (
 	"strings"
 )
 
+// maxRate bounds the rates that can be set.
+const maxRate = 100_000_000
+
 // servingSettings are those of serve that say who is believed and how much they may do.
 func servingSettings() []setting {
 	return []setting{
 		repeated("trusted-proxy", prefix(), "believe what this proxy says of its callers' addresses; may be repeated", []string{serve},
 			func(c *Config) *[]netip.Prefix { return &c.TrustedProxies }),
+
+		entry("address-requests", count(0, maxRate), "HTTP requests of one address in a minute; 0 for any number", []string{serve},
+			func(c *Config) *int { return &c.AddressRequests }),
+		entry("address-sign-ins", count(0, maxRate), "sign-ins of one address in a minute; 0 for any number", []string{serve},
+			func(c *Config) *int { return &c.AddressSignIns }),
+		entry("address-registrations", count(0, maxRate), "clients that one address registers in an hour; 0 for any number", []string{serve},
+			func(c *Config) *int { return &c.AddressRegistrations }),
+		entry("user-calls", count(0, maxRate), "calls of one account in a minute; 0 for any number", []string{serve},
+			func(c *Config) *int { return &c.UserCalls }),
+		entry("user-runs", count(0, 1000), "calls of one account at once; 0 for any number", []string{serve},
+			func(c *Config) *int { return &c.UserRuns }),
+		entry("user-chats", count(0, 1_000_000), "chats kept of one account, the one unused longest is deleted; 0 for any number", []string{serve},
+			func(c *Config) *int { return &c.UserChats }),
+		entry("user-storage", size(0, 1<<50), "size of the chats of one account, the one unused longest is deleted; 0 for any", []string{serve},
+			func(c *Config) *int64 { return &c.UserStorage }),
 
 		entry("tls-cert", file(), "speak TLS with the certificate of this PEM file, which is read again when it changes", []string{serve},
 			func(c *Config) *string { return &c.TLSCert }),

@@ -59,11 +59,8 @@ func (m *Metrics) Egress(decision string, sent, received int64) {
 	m.connectionBytes.WithLabelValues("in").Add(float64(max(0, received)))
 }
 
-// Auth counts what concerns who may call: a sign-in, a token that was issued, refreshed or shown, a
-// consent, a client that was registered, a revocation; see authEvents.
-func (m *Metrics) Auth(event string, ok bool) {
-	m.auth.WithLabelValues(listed(authEvents(), event), okOrFailed(ok)).Inc()
-}
+// Auth counts what concerns who may call: a sign-in, a token that was made, a client that was registered; see authEvents.
+func (m *Metrics) Auth(event string) { m.auth.WithLabelValues(listed(authEvents(), event)).Inc() }
 
 // Refused counts what a limit of its caller has refused.
 func (m *Metrics) Refused(limit string) { m.refused.WithLabelValues(listed(limits(), limit)).Inc() }

@@ -44,11 +44,15 @@ func decisions() []string {
 func directions() []string { return []string{"out", "in"} }
 
 func limits() []string {
-	return []string{"address_requests", "address_failures", "calls", "runs", "chats", "bytes", "sign_ins", "registrations"}
+	return []string{"address_requests", "calls", "runs", "signed_in", "client_registered", "client_metadata_fetched"}
 }
 
 func authEvents() []string {
-	return []string{"sign_in", "token", "refresh", "bearer", "consent", "registration", "revocation", other}
+	return []string{
+		"signed_in", "sign_in_refused", "signed_out", "user_added", "user_removed", "user_disabled", "user_enabled", "password_changed",
+		"token_made", "token_issued", "token_refreshed", "token_revoked", "grant_revoked",
+		"client_registered", "client_allowed", "client_denied",
+	}
 }
 
 func routes() []string { return []string{"mcp", "page", other} }

@@ -87,11 +87,7 @@ func New(s Sources) *Metrics {
 	m.connectionBytes = m.vector("runpython_egress_bytes_total", "Bytes of those connections, out of guests and into them.", "direction", directions())
 	m.refused = m.vector("runpython_refused_total", "Requests and calls that a limit of their caller has refused.", "limit", limits())
 	m.auditLost = m.counter("runpython_audit_lost_total", "Events that could not be written to the audit log.")
-	m.auth = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "runpython_auth_events_total", Help: "What concerns who may call, by whether it succeeded."}, []string{"event", "outcome"})
-	for _, e := range authEvents() {
-		m.auth.WithLabelValues(e, "ok")
-		m.auth.WithLabelValues(e, "failed")
-	}
+	m.auth = m.vector("runpython_auth_events_total", "What concerns who may call, by event.", "event", authEvents())
 	m.web = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "runpython_http_requests_total", Help: "HTTP requests that were answered, by what was asked for and class of status."}, []string{"route", "status"})
 	for _, route := range routes() {
 		for _, status := range statuses() {
@@ -99,7 +95,7 @@ func New(s Sources) *Metrics {
 		}
 	}
 	m.webNow = prometheus.NewGauge(prometheus.GaugeOpts{Name: "runpython_http_requests_in_flight", Help: "HTTP requests that are being answered, open streams included."})
-	m.registry.MustRegister(m.auth, m.web, m.webNow)
+	m.registry.MustRegister(m.web, m.webNow)
 	m.observe(s)
 	return m
 }

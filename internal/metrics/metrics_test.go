@@ -31,7 +31,7 @@ func fill(m *metrics.Metrics, word string) {
 	m.Install(metrics.Install{Fault: word, Took: time.Second})
 	m.ModelRequest(word, time.Second, metrics.Tokens{Input: 1, Output: 1})
 	m.Egress(word, 1, 1)
-	m.Auth(word, false)
+	m.Auth(word)
 	m.Refused(word)
 	m.AuditLost()
 }
@@ -65,7 +65,7 @@ func TestLabelsAreBounded(t *testing.T) {
 	}
 	text := shown(t, m)
 	for _, line := range []string{
-		`runpython_turns_total{outcome="other"} 1001`, `runpython_auth_events_total{event="other",outcome="failed"} 1001`,
+		`runpython_turns_total{outcome="other"} 1001`, `runpython_auth_events_total{event="other"} 1001`,
 		`runpython_egress_connections_total{decision="other"} 1001`, `runpython_audit_lost_total 1001`,
 	} {
 		if !strings.Contains(text, line+"\n") {
