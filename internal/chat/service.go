@@ -81,6 +81,9 @@ type Limits struct {
 	Idle        time.Duration // an interpreter that is not used for so long is freed
 	Keep        time.Duration // a chat that is not used for so long is deleted
 	Storage     int64         // bytes of all chats; the least recently used is deleted. 0 for no bound
+	// OwnerChats and OwnerStorage are Chats and Storage of each owner but the local user; 0 for no bound.
+	OwnerChats   int
+	OwnerStorage int64
 }
 
 const (
@@ -143,6 +146,9 @@ func (s *Service) arrive() error {
 }
 
 func (s *Service) depart() { <-s.places }
+
+// UnderWay is how many turns and uploads are under way or wait for their chats, at most turnsAtOnce.
+func (s *Service) UnderWay() int { return len(s.places) }
 
 // Turn runs one turn. Code that fails, a limit, an unknown chat and a message that nobody can
 // answer are replies with IsError; an error is a malformed request

@@ -74,6 +74,7 @@ type Stats struct {
 	Failed   int64 // starts and restores that were given up or tried again
 	Live     int64 // guests that exist now, the pool's included
 	Pooled   int64 // guests that wait in the pool
+	Waiting  int64 // starts that wait for other starts
 }
 
 // Host starts guests. It is safe for concurrent use. Close it.
@@ -86,7 +87,7 @@ type Host struct {
 	plain    *image        // of guests without a Preload
 	starts   chan struct{} // one token for each start under way
 
-	started, restored, failed atomic.Int64
+	started, restored, failed, waiting atomic.Int64
 
 	mu     sync.Mutex // guards what follows; a Sandbox's is taken after it
 	live   map[string]*Sandbox
@@ -170,7 +171,7 @@ func (h *Host) Stats() Stats {
 	defer h.mu.Unlock()
 	return Stats{
 		Started: h.started.Load(), Restored: h.restored.Load(), Failed: h.failed.Load(),
-		Live: int64(len(h.live)), Pooled: int64(len(h.pooled)),
+		Live: int64(len(h.live)), Pooled: int64(len(h.pooled)), Waiting: h.waiting.Load(),
 	}
 }
 

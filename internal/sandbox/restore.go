@@ -107,6 +107,8 @@ func (h *Host) restore(ctx context.Context, c *checkpoint.Checkpoint, of *image,
 
 // awaitStart waits for the right to start a guest, which release gives back.
 func (h *Host) awaitStart(ctx context.Context) (release func(), err error) {
+	h.waiting.Add(1)
+	defer h.waiting.Add(-1)
 	select {
 	case h.starts <- struct{}{}:
 		return func() { <-h.starts }, nil
