@@ -110,6 +110,8 @@ type Options struct {
 	Agent  Agent
 	Limits Limits
 	Log    *slog.Logger
+	// Beside says that other processes keep the store in order: remove what nobody needs.
+	Beside bool
 	// Now is the clock by which chats are idle and old; nil for one that setting the time of the machine does not move.
 	Now func() time.Time
 }
