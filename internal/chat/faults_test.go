@@ -1,11 +1,8 @@
 package chat_test
 
 import (
-	"crypto/rand"
 	"database/sql"
-	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -15,7 +12,6 @@ import (
 	"runpython/internal/chat"
 	"runpython/internal/fault"
 	"runpython/internal/guesttest"
-	"runpython/internal/store/postgres"
 	"runpython/internal/store/storetest"
 )
 
@@ -168,43 +164,4 @@ func TestClockJumps(t *testing.T) {
 			wantGot(t, ask(t, a, id, "get x"), chat.Restored)
 		})
 	}
-}
-
-// Issue 7, item 10: while PostgreSQL is gone, turns say so; when it is back, chats go on with their variables.
-func TestPostgreSQLGoneAndBack(t *testing.T) {
-	server, control := os.Getenv("RUNPYTHON_TEST_POSTGRES"), os.Getenv("RUNPYTHON_TEST_POSTGRES_CONTROL")
-	if server == "" || control == "" {
-		t.Skip("no PostgreSQL server that can be stopped: run the tests with .ci/postgres")
-	}
-	u, err := url.Parse(server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	u.Path = "/test_" + strings.ToLower(rand.Text()[:12])
-	if _, err := connectTo(t, "pgx", server).ExecContext(t.Context(), "CREATE DATABASE "+u.Path[1:]); err != nil {
-		t.Fatal(err)
-	}
-	order := func(what string) {
-		t.Helper()
-		if out, err := exec.CommandContext(t.Context(), control, what).CombinedOutput(); err != nil {
-			t.Fatalf("%s the server: %v\n%s", what, err, out)
-		}
-	}
-	s, w := machine{t.TempDir()}.sleeping(t, func(o *chat.Options) { o.Store = lasting(t)(postgres.Open(t.Context(), u.String())) })
-	id, other := ask(t, s, "", "set x").ChatID, ask(t, s, "", "set y").ChatID
-	running := begin(t.Context(), s, other, "wait")
-	order("stop")
-	w.release <- struct{}{}
-	got := <-running
-	if got.err != nil {
-		t.Fatal(got.err)
-	}
-	wantTrouble(t, got.reply, "cannot be reached")
-	_, err = s.Turn(t.Context(), chat.Request{ChatID: id, Message: do("get x")})
-	if kind, text := fault.Shown(err); kind != fault.Busy || !strings.Contains(text, "cannot be reached") {
-		t.Errorf("a turn without the server: %v; want that it cannot be reached", err)
-	}
-	order("start")
-	wantGot(t, ask(t, s, id, "get x"), chat.Kept)
-	wantGot(t, ask(t, s, other, "get y"), chat.Kept)
 }

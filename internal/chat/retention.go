@@ -19,6 +19,9 @@ const (
 
 // keepHouse removes at once and then from time to time what nobody needs any more, until ctx ends.
 func (s *Service) keepHouse(ctx context.Context) {
+	if s.options.Beside {
+		return
+	}
 	tick := time.NewTicker(houseEvery)
 	defer tick.Stop()
 	for {

@@ -63,6 +63,8 @@ type Options struct {
 	Python string // version of the interpreters, "3.14.6"; "" where scripts are not to ask for one
 	Limits Limits
 	Log    *slog.Logger
+	// Beside says that other processes keep the store in order: remove what nobody needs.
+	Beside bool
 	// Now is the clock by which chats are idle and old; nil for one that setting the time of the machine does not move.
 	Now func() time.Time
 }

@@ -205,3 +205,33 @@ func TestCheckpointOfASickGuest(t *testing.T) {
 		t.Errorf("left of snapshots and images: %v, %v", left, err)
 	}
 }
+
+// An image is made while one is under way that nobody waits for any more: both at once would end the guest.
+func TestImageAfterOneThatWasGivenUp(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	h := s.Open(t)
+	k := s.Kernel(t, h, 0)
+	value(t, k, "x = bytearray(64 << 20)")
+	for range 5 {
+		ctx, cancel := context.WithCancel(t.Context())
+		given := make(chan error, 1)
+		go func() {
+			given <- k.Checkpoint(ctx, filepath.Join(s.Config.Data, "given-up"))
+		}()
+		await(t, "the image to be begun", func() bool {
+			files, err := filepath.Glob(filepath.Join(h.Dir(), "snapshot-*", "image", "*"))
+			return err != nil || len(files) > 0
+		})
+		cancel()
+		if err := <-given; err == nil {
+			t.Log("the image was done before it was given up")
+		}
+		dir := filepath.Join(s.Config.Data, "done")
+		if err := errors.Join(os.RemoveAll(dir), k.Checkpoint(t.Context(), dir)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := value(t, k, "len(x)"); got != "67108864" {
+		t.Errorf("len(x) is %s after all of them", got)
+	}
+}

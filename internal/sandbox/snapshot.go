@@ -68,6 +68,9 @@ func (s *Sandbox) writeImage(ctx context.Context, dir string, leaveRunning bool)
 	}
 	ctx, cancel := context.WithTimeout(ctx, imageDeadline)
 	defer cancel()
+	if err := s.awaitCalls(ctx); err != nil {
+		return err
+	}
 	err := s.writeImageDirectly(ctx, dir, leaveRunning)
 	refused, isRefused := errors.AsType[refusal](err)
 	switch {

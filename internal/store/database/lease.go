@@ -14,6 +14,7 @@ import (
 // lease, and the old one is over.
 func (s *Store) Take(ctx context.Context, id string) (lease store.Lease, c store.Chat, err error) {
 	lease.Chat = id
+	held := false // which is no reason to undo that its process is suspected
 	err = s.asProcess(ctx, "take a chat", func(tx *sql.Tx, process string) error {
 		if err := s.endHolder(ctx, tx, id, process); err != nil {
 			return err
@@ -21,14 +22,17 @@ func (s *Store) Take(ctx context.Context, id string) (lease store.Lease, c store
 		var err error
 		c, err = scanChat(tx.QueryRowContext(ctx, `UPDATE chats SET holder = $2, fence = fence + 1, wanted = 0
 			WHERE id = $1 AND (holder IS NULL OR holder = $2) RETURNING `+chatColumns, id, process))
-		if errors.Is(err, sql.ErrNoRows) {
-			return store.ErrHeld
+		if held = errors.Is(err, sql.ErrNoRows); held {
+			return nil
 		}
 		if err != nil {
 			return err
 		}
 		return tx.QueryRowContext(ctx, `SELECT fence FROM chats WHERE id = $1`, id).Scan(&lease.Fence) //nolint:wrapcheck // change does
 	})
+	if err == nil && held {
+		err = s.explain("take a chat", store.ErrHeld)
+	}
 	return lease, c, err
 }
 

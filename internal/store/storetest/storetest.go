@@ -42,7 +42,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Database) {
 		{"results make room", testResults}, {"results are listed", testResultList}, {"turns", testTurns}, {"outlines", testOutlines}, {"checkpoints", testCheckpoints}, {"contents", testContents},
 		{"versions", testVersions}, {"undo", testUndo}, {"forks", testFork}, {"imports", testImport}, {"deletion", testDeletion},
 		{"many chats come and go", testMany}, {"a lease", testLease}, {"the last write", testWrote}, {"a dead process", testDeadProcess}, {"a process that wakes late", testLate},
-		{"one of many takes", testRace}, {"faults", testFaults},
+		{"the clock is set", testClock}, {"one of many takes", testRace}, {"faults", testFaults},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.test(t, fresh(t)) })
 	}
