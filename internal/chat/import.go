@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"runpython/internal/agent"
@@ -143,8 +144,8 @@ type picture struct {
 // latestWithin are those of pictures, the oldest first, that are kept.
 func latestWithin(pictures []picture) []picture {
 	bytes := 0
-	for i := len(pictures) - 1; i >= 0; i-- {
-		if bytes += len(pictures[i].Data); bytes > keptResultBytes || len(pictures)-i > keptResults {
+	for i, p := range slices.Backward(pictures) {
+		if bytes += len(p.Data); bytes > keptResultBytes || len(pictures)-i > keptResults {
 			return pictures[i+1:]
 		}
 	}

@@ -45,12 +45,12 @@ func (c *command) chatsCommand() *cobra.Command {
 	}
 	cmd.AddCommand(
 		c.add(&cobra.Command{Use: "list", Short: "List all chats", Long: listHelp, Args: c.noArguments}, true, c.listChats),
-		c.add(&cobra.Command{Use: "show ID", Short: "Show what was said and run", Long: showHelp, Args: c.someArguments("chat", 1)}, true, c.showChat),
-		c.add(&cobra.Command{Use: "export ID", Short: "Write a notebook or a script", Long: exportHelp, Example: exportExamples, Args: c.someArguments("chat", 1)}, true, c.exportChat),
+		c.add(&cobra.Command{Use: "show ID", Short: "Show what was said and run", Long: showHelp, ValidArgsFunction: c.completeChats, Args: c.someArguments("chat", 1)}, true, c.showChat),
+		c.add(&cobra.Command{Use: "export ID", Short: "Write a notebook or a script", Long: exportHelp, Example: exportExamples, ValidArgsFunction: c.completeChats, Args: c.someArguments("chat", 1)}, true, c.exportChat),
 		c.add(&cobra.Command{Use: "import FILE", Short: "Make a chat of a notebook", Long: importHelp, Example: importExamples, Args: c.someArguments("file", 1)}, true, c.importChat),
-		c.add(&cobra.Command{Use: "fork ID", Short: "Copy a chat, which goes on twice", Long: forkHelp, Args: c.someArguments("chat", 1)}, true, c.forkChat),
-		c.add(&cobra.Command{Use: "undo ID", Short: "Take the last turn back", Long: undoHelp, Args: c.someArguments("chat", 1)}, true, c.undoTurn),
-		c.add(&cobra.Command{Use: "delete ID…", Short: "Delete chats", Long: deleteHelp, Args: c.someArguments("chat", maxDeleted)}, true, c.deleteChats),
+		c.add(&cobra.Command{Use: "fork ID", Short: "Copy a chat, which goes on twice", Long: forkHelp, ValidArgsFunction: c.completeChats, Args: c.someArguments("chat", 1)}, true, c.forkChat),
+		c.add(&cobra.Command{Use: "undo ID", Short: "Take the last turn back", Long: undoHelp, ValidArgsFunction: c.completeChats, Args: c.someArguments("chat", 1)}, true, c.undoTurn),
+		c.add(&cobra.Command{Use: "delete ID…", Short: "Delete chats", Long: deleteHelp, ValidArgsFunction: c.completeChats, Args: c.someArguments("chat", maxDeleted)}, true, c.deleteChats),
 	)
 	return cmd
 }
@@ -71,6 +71,32 @@ func (c *command) someArguments(what string, most int) cobra.PositionalArgs {
 		return nil
 	}
 }
+
+// completeChats offers the ids of chats to a shell, with their first words.
+func (c *command) completeChats(cmd *cobra.Command, given []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(given) > 0 && cmd.Name() != "delete" {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	cfg, err := c.flags.Load(c.Env)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	var offered []cobra.Completion
+	err = c.withRecords(cmd.Context(), cfg, func(ctx context.Context, records Records) error {
+		all, err := records.Summaries(ctx)
+		for _, s := range all[:min(len(all), maxOffered)] {
+			offered = append(offered, cobra.CompletionWithDesc(s.ID, console.Clean(firstWords(s.Begin))))
+		}
+		return err
+	})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return offered, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+}
+
+// maxOffered is how many chats a shell is offered, those that were used last.
+const maxOffered = 50
 
 // withRecords opens the chats that are kept, lets use use them and closes them.
 func (c *command) withRecords(ctx context.Context, cfg config.Config, use func(context.Context, Records) error) error {

@@ -194,16 +194,9 @@ func (p place) follows(q place) bool {
 // cell adds what a cell has to the turn that is open, or to a new one.
 func (in *reader) cell(c bookCell) {
 	code := c.Type == "code"
-	source := string(c.Source)
-	switch c.Type {
-	case "code":
-		source += string(c.Input)
-	case "heading":
-		source = strings.Repeat("#", min(max(c.Level, 1), 6)) + " " + source
-	case "markdown", "raw":
-	default:
+	source, known := c.source()
+	if !known {
 		in.others++
-		return
 	}
 	if strings.TrimSpace(source) == "" {
 		return
@@ -211,8 +204,8 @@ func (in *reader) cell(c bookCell) {
 	if len(c.Attachments) > len("null") && string(c.Attachments) != "{}" {
 		in.attachments++
 	}
-	at, known := placeOf(string(c.ID), code)
-	joins := known && in.open && in.place.follows(at) && (!code || len(in.last().Runs) < chat.MaxImportedRuns)
+	at, placed := placeOf(string(c.ID), code)
+	joins := placed && in.open && in.place.follows(at) && (!code || len(in.last().Runs) < chat.MaxImportedRuns)
 	if !joins {
 		in.turns = append(in.turns, chat.ImportedTurn{})
 	}
@@ -225,8 +218,24 @@ func (in *reader) cell(c bookCell) {
 	default:
 		last.Message = source
 	}
-	in.open, in.place = known, at
+	in.open, in.place = placed, at
 }
+
+// source is the text of a cell; known is false for one of an unknown type.
+func (c *bookCell) source() (source string, known bool) {
+	switch c.Type {
+	case "code":
+		return string(c.Source) + string(c.Input), true
+	case "heading":
+		return strings.Repeat("#", min(max(c.Level, 1), maxHeading)) + " " + string(c.Source), true
+	case "markdown", "raw":
+		return string(c.Source), true
+	}
+	return "", false
+}
+
+// maxHeading is the deepest level of a heading in Markdown.
+const maxHeading = 6
 
 // last is the turn that was begun last.
 func (in *reader) last() *chat.ImportedTurn { return &in.turns[len(in.turns)-1] }

@@ -19,14 +19,13 @@ func (s *Store) Fork(ctx context.Context, l store.Lease, f store.Fork) error {
 		if err != nil {
 			return err //nolint:wrapcheck // change does
 		}
-		for _, part := range []struct{ table, columns string }{
-			{"turns", turnColumns},
-			{"files", "path_hash, " + fileColumns + ", since"},
-			{"versions", "path_hash, " + fileColumns + ", since, gone"},
-			{"results", "run, name, hash, size, media, place"},
+		for _, part := range []string{
+			`INSERT INTO turns (chat, ` + turnColumns + `) SELECT $2, ` + turnColumns + ` FROM turns WHERE chat = $1`,
+			`INSERT INTO files (chat, path_hash, ` + fileColumns + `, since) SELECT $2, path_hash, ` + fileColumns + `, since FROM files WHERE chat = $1`,
+			`INSERT INTO versions (chat, path_hash, ` + fileColumns + `, since, gone) SELECT $2, path_hash, ` + fileColumns + `, since, gone FROM versions WHERE chat = $1`,
+			`INSERT INTO results (chat, ` + resultColumns + `) SELECT $2, ` + resultColumns + ` FROM results WHERE chat = $1`,
 		} {
-			_, err := tx.ExecContext(ctx, `INSERT INTO `+part.table+` (chat, `+part.columns+`) SELECT $2, `+part.columns+` FROM `+part.table+` WHERE chat = $1`, l.Chat, f.ID)
-			if err != nil {
+			if _, err := tx.ExecContext(ctx, part, l.Chat, f.ID); err != nil {
 				return err //nolint:wrapcheck // change does
 			}
 		}
@@ -71,6 +70,9 @@ func insertTurn(ctx context.Context, tx *sql.Tx, id string, t store.Turn) error 
 	return err //nolint:wrapcheck // change does
 }
 
+// resultColumns are those of a result beside its chat.
+const resultColumns = `run, name, hash, size, media, place`
+
 // placed is a result at its place among those of a chat.
 type placed struct {
 	chat   string
@@ -80,7 +82,7 @@ type placed struct {
 
 func insertResult(ctx context.Context, tx *sql.Tx, p placed) error {
 	f := p.result.File
-	_, err := tx.ExecContext(ctx, `INSERT INTO results (chat, run, name, hash, size, media, place) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+	_, err := tx.ExecContext(ctx, `INSERT INTO results (chat, `+resultColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 		p.chat, p.result.Run, f.Path, f.Hash, f.Size, f.MIMEType, p.place)
 	return err //nolint:wrapcheck // change does
 }

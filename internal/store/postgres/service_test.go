@@ -33,6 +33,7 @@ func (c *counter) Get(context.Context, []string, int64, func(int, []byte) error,
 	return nil
 }
 func (c *counter) Put(context.Context, string, io.Reader) (string, error) { return "", nil }
+func (c *counter) Remove(context.Context, []string) (int, error)          { return 0, nil }
 func (c *counter) Environment() string                                    { return "" }
 func (c *counter) Preloaded() bool                                        { return false }
 func (c *counter) Lost() bool                                             { return false }

@@ -1,0 +1,86 @@
+package chat_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"runpython/internal/chat"
+	"runpython/internal/fault"
+	"runpython/internal/store"
+)
+
+// A process that was killed right after the undo was written leaves a chat that goes on as it was before the turn, and what nobody
+// needs is removed later.
+func TestUndoThatWasKilled(t *testing.T) {
+	m := machine{t.TempDir()}
+	var id string
+	t.Run("before", func(t *testing.T) {
+		s, _ := m.sleeping(t, func(o *chat.Options) { o.Limits.Kernels = 1 })
+		id = ask(t, s, "", "file a.txt one").ChatID
+		ask(t, s, "", "set o") // makes room
+		ask(t, s, id, "file a.txt two")
+	})
+	db := m.records(t)
+	l, _, err := db.Take(t.Context(), id)
+	if err == nil {
+		_, err = db.Undo(t.Context(), l, store.Undo{Turn: 2, Run: 2})
+	}
+	if err = errors.Join(err, db.Release(t.Context(), l, "")); err != nil {
+		t.Fatal(err)
+	}
+	s, _ := m.sleeping(t, nil)
+	if files, turns := paths(t, s, id); !slices.Equal(files, []string{"a.txt"}) || turns != 1 {
+		t.Errorf("files %v, %d turns; want a.txt and 1", files, turns)
+	}
+	reply := ask(t, s, id, "show a.txt")
+	if reply.State != chat.Restored || reply.Runs[0].Value != "one" || len(reply.Problems) != 0 {
+		t.Errorf("the chat goes on with %+v, state %q, %q", reply.Runs, reply.State, reply.Problems)
+	}
+}
+
+// A disk that is full, and a caller who stops, leave nothing of a fork.
+func TestForkThatFails(t *testing.T) {
+	m := machine{t.TempDir()}
+	full := &fullBedroom{}
+	s, _ := m.sleeping(t, func(o *chat.Options) {
+		full.bedroom = o.Checkpoints.(*bedroom)
+		o.Checkpoints = full
+	})
+	id := ask(t, s, "", "set x").ChatID
+	_, err := s.Fork(t.Context(), "", id)
+	if kind, text := fault.Shown(err); kind != fault.Busy || !strings.Contains(text, "disk is full") {
+		t.Errorf("Fork on a full disk = %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = s.Fork(ctx, "", id)
+	if kind, _ := fault.Shown(err); kind != fault.Canceled {
+		t.Errorf("Fork that is stopped = %v; want canceled", err)
+	}
+	_, err = s.Undo(ctx, "", id)
+	if kind, _ := fault.Shown(err); kind != fault.Canceled {
+		t.Errorf("Undo that is stopped = %v; want canceled", err)
+	}
+	all, err := s.Summaries(t.Context())
+	if len(all) != 1 || all[0].Turns != 1 || err != nil {
+		t.Errorf("there are %+v, %v; want the chat as it was", all, err)
+	}
+	if n := len(m.folders(t)); n != 1 {
+		t.Errorf("%d checkpoints; want that of the chat", n)
+	}
+	wantGot(t, ask(t, s, id, "get x"), chat.Kept)
+}
+
+// fullBedroom has no room for copies.
+type fullBedroom struct{ *bedroom }
+
+func (fullBedroom) Copy(_, to string) error {
+	return fmt.Errorf("copy: %w", &os.PathError{Op: "link", Path: filepath.Base(to), Err: syscall.ENOSPC})
+}
