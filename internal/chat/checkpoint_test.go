@@ -12,6 +12,7 @@ import (
 
 	"runpython/internal/chat"
 	"runpython/internal/fault"
+	"runpython/internal/kernel"
 	"runpython/internal/store"
 )
 
@@ -278,6 +279,35 @@ func TestQuietChatGetsACheckpoint(t *testing.T) {
 		<-look
 	}
 	wantGot(t, ask(t, s, id, "get x"), chat.Kept)
+}
+
+// A checkpoint that a turn has gone before is made once the chat is quiet again, and nobody hears of it.
+func TestDisturbedCheckpointIsMadeLater(t *testing.T) {
+	m := machine{t.TempDir()}
+	s, w := m.sleeping(t, nil)
+	w.against.Store(&kernel.ErrDisturbed)
+	id := ask(t, s, "", "set x").ChatID
+	look := time.Tick(time.Millisecond)
+	for w.disturbed.Load() == 0 {
+		<-look
+	}
+	w.against.Store(nil)
+	for len(m.folders(t)) == 0 || w.checkpoints.Load() == 0 {
+		<-look
+	}
+	wantGot(t, ask(t, s, id, "get x"), chat.Kept)
+}
+
+// What holds too much for a checkpoint beside its chat gets one when it is idle.
+func TestLargeChatIsCheckpointedWhenItIsIdle(t *testing.T) {
+	m := machine{t.TempDir()}
+	s, w := m.sleeping(t, func(o *chat.Options) { o.Limits.Idle = time.Millisecond })
+	w.against.Store(&kernel.ErrTooLarge)
+	id := ask(t, s, "", "set x").ChatID
+	for look := time.Tick(time.Millisecond); s.Living() > 0; {
+		<-look
+	}
+	wantGot(t, ask(t, s, id, "get x"), chat.Restored)
 }
 
 // A guest of a killed process is rescued under the lease that it had, and under no other.

@@ -95,7 +95,7 @@ type run struct {
 // the time limit does; the chat goes on after it. An error means that nothing
 // ran: the guest is lost, or ctx ended before.
 func (k *Kernel) Run(ctx context.Context, req Request) (*Result, error) {
-	k.mu.Lock()
+	k.enter()
 	defer k.mu.Unlock()
 	defer k.rest()
 	if err := k.awake(); err != nil {
@@ -138,7 +138,8 @@ func (k *Kernel) Run(ctx context.Context, req Request) (*Result, error) {
 	k.renewed, k.files = false, nil
 	if err != nil {
 		k.guest.Kill()
-		k.lost, r.result.Lost, r.result.Reset = true, true, true
+		k.lost.Store(true)
+		r.result.Lost, r.result.Reset = true, true
 		if r.why == "" {
 			r.result.Status = Crashed
 		}

@@ -49,6 +49,10 @@ type Config struct {
 	// AwaitPreload keeps the pool empty until Preload is called.
 	AwaitPreload bool
 
+	// ImageBytes is what a guest may hold of which an image is made in memory; 0 for 512 MiB. Each such
+	// image takes up to so much until it is stored.
+	ImageBytes int64
+
 	// Environment is a folder of installed packages that all guests share in place
 	// of Sandbox.Environment, for tests; "" for none.
 	Environment string
@@ -110,6 +114,8 @@ const (
 	startDeadline = 10 * time.Second
 	// startAttempts is how often a start is tried before it is an error.
 	startAttempts = 3
+	// defaultImageBytes is Config.ImageBytes where nothing is said.
+	defaultImageBytes = 512 << 20
 	// fillPause is how long the pool waits after somebody took a guest, so that
 	// the next start does not compete with that guest's first run.
 	fillPause = 30 * time.Millisecond
@@ -128,6 +134,9 @@ func Open(ctx context.Context, config Config) (*Host, error) {
 		return nil, fault.New(fault.Unsupported, err, "the program for gVisor (--runsc) is not there")
 	}
 	config.Runsc = path
+	if config.ImageBytes == 0 {
+		config.ImageBytes = defaultImageBytes
+	}
 	h := &Host{
 		config: config,
 		runsc:  runsc{path: path, workBytes: config.Limits.WorkBytes, processors: config.Limits.processors(), egress: config.Egress},
