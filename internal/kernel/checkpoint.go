@@ -27,7 +27,7 @@ var (
 func (k *Kernel) Checkpoint(ctx context.Context, dir string) error {
 	return k.store(ctx, dir, func(s *sandbox.Snapshot) ([]byte, error) {
 		k.enter()
-		defer k.mu.Unlock()
+		defer k.leave()
 		return k.take(func() error { return s.Take(ctx, true) })
 	})
 }
@@ -36,11 +36,15 @@ func (k *Kernel) Checkpoint(ctx context.Context, dir string) error {
 // comes first: the checkpoint is given up then, with ErrDisturbed, at whatever point it is. What has come first waits
 // only for what gVisor cannot break off, some 40 ms whatever the interpreter holds. One that holds too much is ErrTooLarge.
 func (k *Kernel) CheckpointBeside(ctx context.Context, dir string) error {
+	arrived := k.arrival.next()
+	if arrived == nil {
+		return ErrDisturbed
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var watching sync.WaitGroup
 	defer watching.Wait()
-	arrived, over := k.arrival.next(), make(chan struct{})
+	over := make(chan struct{})
 	defer close(over)
 	watching.Go(func() {
 		select {
@@ -50,9 +54,7 @@ func (k *Kernel) CheckpointBeside(ctx context.Context, dir string) error {
 		}
 	})
 	err := k.store(ctx, dir, func(s *sandbox.Snapshot) ([]byte, error) {
-		if !k.mu.TryLock() {
-			return nil, ErrDisturbed
-		}
+		k.mu.Lock()
 		defer k.mu.Unlock()
 		return k.take(func() error { return s.TakeBeside(ctx) })
 	})
@@ -95,35 +97,51 @@ func (k *Kernel) take(write func() error) ([]byte, error) {
 	return note.Bytes(), nil
 }
 
-// enter begins an operation that somebody waits for; the caller unlocks mu. A checkpoint beside it gives way.
+// enter begins an operation that somebody waits for, which ends with leave. A checkpoint beside it gives way.
 func (k *Kernel) enter() {
-	k.arrival.tell()
+	k.arrival.come()
 	k.mu.Lock()
 }
 
-// An arrival tells those who wait for it of the next operation.
-type arrival struct {
-	mu      sync.Mutex    // guards waiting
-	waiting chan struct{} // nil while nobody waits
+func (k *Kernel) leave() {
+	k.mu.Unlock()
+	k.arrival.gone()
 }
 
-// next is closed when the next operation comes.
+// An arrival tells of operations.
+type arrival struct {
+	mu      sync.Mutex    // guards what follows
+	there   int           // operations that are under way or wait
+	waiting chan struct{} // closed when one comes; nil while nobody waits
+}
+
+// next is closed when an operation comes; it is nil when one is there.
 func (a *arrival) next() <-chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.there > 0 {
+		return nil
+	}
 	if a.waiting == nil {
 		a.waiting = make(chan struct{})
 	}
 	return a.waiting
 }
 
-func (a *arrival) tell() {
+func (a *arrival) come() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.there++
 	if a.waiting != nil {
 		close(a.waiting)
 		a.waiting = nil
 	}
+}
+
+func (a *arrival) gone() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.there--
 }
 
 // A memory is what the host knows of a guest and the guest does not: what a restored kernel needs besides. It

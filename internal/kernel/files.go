@@ -100,7 +100,7 @@ const transferDeadline = 2 * time.Minute
 // An error of sink or end ends it and is returned. It works also when the interpreter has ended.
 func (k *Kernel) Get(ctx context.Context, paths []string, limit int64, sink func(index int, data []byte) error, end func(index int, problem string) error) error {
 	k.enter()
-	defer k.mu.Unlock()
+	defer k.leave()
 	defer k.rest()
 	if err := k.awake(); err != nil {
 		return err
@@ -178,7 +178,7 @@ func (t *transfer) interrupted() {
 // The problem, if not "", is what the guest says against it.
 func (k *Kernel) Put(ctx context.Context, path string, content io.Reader) (problem string, err error) {
 	k.enter()
-	defer k.mu.Unlock()
+	defer k.leave()
 	defer k.rest()
 	if err := k.awake(); err != nil {
 		return "", err

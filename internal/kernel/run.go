@@ -96,7 +96,7 @@ type run struct {
 // ran: the guest is lost, or ctx ended before.
 func (k *Kernel) Run(ctx context.Context, req Request) (*Result, error) {
 	k.enter()
-	defer k.mu.Unlock()
+	defer k.leave()
 	defer k.rest()
 	if err := k.awake(); err != nil {
 		return nil, err

@@ -78,6 +78,9 @@ func (n *Snapshot) Take(ctx context.Context, leaveRunning bool) error {
 // not grow with the guest's memory. The image is in memory until Close, so a guest that holds more than
 // Config.ImageBytes is ErrTooLarge; where a runsc does not understand us, it is Take.
 func (n *Snapshot) TakeBeside(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("image of a guest: %w", err)
+	}
 	if n.of.MemoryBytes() > n.of.host.config.ImageBytes {
 		return ErrTooLarge
 	}
