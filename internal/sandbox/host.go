@@ -133,13 +133,17 @@ func Open(ctx context.Context, config Config) (*Host, error) {
 	if err != nil {
 		return nil, fault.New(fault.Unsupported, err, "the program for gVisor (--runsc) is not there")
 	}
+	content, err := contentOf(path)
+	if err != nil {
+		return nil, fault.New(fault.Unsupported, err, "the program for gVisor (--runsc) cannot be read")
+	}
 	config.Runsc = path
 	if config.ImageBytes == 0 {
 		config.ImageBytes = defaultImageBytes
 	}
 	h := &Host{
 		config: config,
-		runsc:  runsc{path: path, workBytes: config.Limits.WorkBytes, processors: config.Limits.processors(), egress: config.Egress},
+		runsc:  runsc{path: path, content: content, workBytes: config.Limits.WorkBytes, processors: config.Limits.processors(), egress: config.Egress},
 		starts: make(chan struct{}, max(2, runtime.NumCPU())),
 		live:   make(map[string]*Sandbox),
 		wake:   make(chan struct{}, 1),
