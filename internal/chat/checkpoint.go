@@ -24,6 +24,10 @@ type Checkpoints interface {
 	Resume(ctx context.Context, start Start, dir string, prepare func(environment string, preloaded bool) error) (Interpreter, error)
 	// Remove removes the checkpoint in the folder dir, if there is one, and what killed processes have left of it.
 	Remove(dir string) error
+	// Size is what the checkpoint in the folder dir takes on the disk alone, and Shared what checkpoints and the
+	// guests ahead share of it.
+	Size(dir string) (bytes int64, err error)
+	Shared() (bytes int64, err error)
 	// Bound names what checkpoints of this program depend on: one of another name is not used.
 	Bound() string
 	// Dir is the folder in which each checkpoint has one of its own, with others of a name that begins with a dot.
@@ -99,7 +103,11 @@ func (s *Service) record(ctx context.Context, c *conversation, p store.Checkpoin
 // saveCheckpoint writes the record of a checkpoint. The folder of the one before is removed, or this one's after
 // an error.
 func (s *Service) saveCheckpoint(ctx context.Context, l store.Lease, p store.Checkpoint) error {
-	gone, err := s.options.Store.SaveCheckpoint(ctx, l, p)
+	var gone string
+	var err error
+	if p.Bytes, err = s.options.Checkpoints.Size(s.folderOf(p.Folder)); err == nil {
+		gone, err = s.options.Store.SaveCheckpoint(ctx, l, p)
+	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("note a checkpoint: %w", err), s.options.Checkpoints.Remove(s.folderOf(p.Folder)))
 	}

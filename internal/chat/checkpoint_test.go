@@ -27,11 +27,15 @@ type bedroom struct {
 	world *world
 	dir   string
 	bound string
+
+	size, shared int64 // bytes of each checkpoint, and of what they share
 }
 
-func (s *bedroom) Dir() string             { return s.dir }
-func (s *bedroom) Bound() string           { return s.bound }
-func (s *bedroom) Remove(dir string) error { return os.RemoveAll(dir) }
+func (s *bedroom) Dir() string                { return s.dir }
+func (s *bedroom) Bound() string              { return s.bound }
+func (s *bedroom) Size(string) (int64, error) { return s.size, nil }
+func (s *bedroom) Shared() (int64, error)     { return s.shared, nil }
+func (s *bedroom) Remove(dir string) error    { return os.RemoveAll(dir) }
 
 func (s *bedroom) Resume(_ context.Context, _ chat.Start, dir string, prepare func(string, bool) error) (chat.Interpreter, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "kept"))
@@ -308,6 +312,42 @@ func TestLargeChatIsCheckpointedWhenItIsIdle(t *testing.T) {
 		<-look
 	}
 	wantGot(t, ask(t, s, id, "get x"), chat.Restored)
+}
+
+// Issue 7, item 9: checkpoints count for the storage of all chats, each with what it takes, and what they share once.
+func TestCheckpointsCountAsStorage(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		size, shared int64
+		limit        int64
+		kept         int // of three chats, of which one goes since there are too many
+	}{
+		{"little", 10_000, 0, 25_000, 2},
+		{"each too much", 10_000, 0, 5_000, 1},
+		{"too much together", 10_000, 20_000, 25_000, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := machine{t.TempDir()}
+			s, _ := m.sleeping(t, func(o *chat.Options) {
+				o.Limits.Kernels, o.Limits.Chats, o.Limits.Storage = 1, 3, c.limit
+				o.Checkpoints.(*bedroom).size, o.Checkpoints.(*bedroom).shared = c.size, c.shared
+			})
+			var ids []string
+			for range 3 {
+				ids = append(ids, ask(t, s, "", "set x").ChatID) // who comes next has the one before make room, with a checkpoint
+			}
+			ask(t, s, "", "set x") // as many as there may be: old ones are looked for
+			kept := 0
+			for _, id := range ids {
+				if ask(t, s, id, "get x").ChatID != "" {
+					kept++
+				}
+			}
+			if kept != c.kept {
+				t.Errorf("%d chats are kept; want %d", kept, c.kept)
+			}
+		})
+	}
 }
 
 // A guest of a killed process is rescued under the lease that it had, and under no other.

@@ -18,8 +18,8 @@ func (s *Store) SaveCheckpoint(ctx context.Context, l store.Lease, c store.Check
 		if gone, err = dropCheckpoint(ctx, tx, l.Chat); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO checkpoints (chat, folder, bound, turn, interrupted) VALUES ($1, $2, $3, $4, $5)`,
-			l.Chat, c.Folder, c.Bound, c.Turn, interrupted)
+		_, err = tx.ExecContext(ctx, `INSERT INTO checkpoints (chat, folder, bound, turn, interrupted, bytes) VALUES ($1, $2, $3, $4, $5, $6)`,
+			l.Chat, c.Folder, c.Bound, c.Turn, interrupted, c.Bytes)
 		return err //nolint:wrapcheck // change does
 	})
 	return gone, err
@@ -47,9 +47,9 @@ func dropCheckpoint(ctx context.Context, tx *sql.Tx, id string) (gone string, er
 // Checkpoint returns the checkpoint of a chat; none is store.ErrNotFound.
 func (s *Store) Checkpoint(ctx context.Context, id string) (store.Checkpoint, error) {
 	return first(ctx, s, question{
-		"find a checkpoint", `SELECT folder, bound, turn, interrupted = 1 FROM checkpoints WHERE chat = $1`, []any{id},
+		"find a checkpoint", `SELECT folder, bound, turn, interrupted = 1, bytes FROM checkpoints WHERE chat = $1`, []any{id},
 	}, func(r row) (c store.Checkpoint, err error) {
-		err = r.Scan(&c.Folder, &c.Bound, &c.Turn, &c.Interrupted)
+		err = r.Scan(&c.Folder, &c.Bound, &c.Turn, &c.Interrupted, &c.Bytes)
 		return c, err //nolint:wrapcheck // first does
 	})
 }

@@ -171,7 +171,7 @@ func testTurns(t *testing.T, d Database) {
 func testCheckpoints(t *testing.T, d Database) {
 	s := d.open(t)
 	l := begin(t, s, store.Chat{ID: "a"})
-	first, second := store.Checkpoint{Folder: "f", Bound: "k", Turn: 1}, store.Checkpoint{Folder: "g", Bound: "k2", Turn: 7, Interrupted: true}
+	first, second := store.Checkpoint{Folder: "f", Bound: "k", Turn: 1}, store.Checkpoint{Folder: "g", Bound: "k2", Turn: 7, Bytes: 1 << 40, Interrupted: true}
 	gone, err := s.SaveCheckpoint(t.Context(), l, first)
 	equal(t, "what the first replaces", "", gone, err)
 	gone, err = s.SaveCheckpoint(t.Context(), l, second)
