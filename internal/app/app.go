@@ -186,7 +186,7 @@ func (a *App) openHost(ctx context.Context, python *interpreter.Interpreter, bui
 		Program: kernel.Program(python.Programs, python.Key, limits),
 		Limits:  limits, Pool: a.config.Pool, AwaitPreload: len(a.config.Preload) > 0, HostTools: a.config.HostTools, Egress: a.egress != nil, Log: a.log,
 		Keeper: []string{build.Program}, KeeperFiles: []*os.File{held}, Rescue: rescueTime, Environment: build.Environment,
-		AwaitRescue: true,
+		AwaitRescue: true, ImageBytes: imageBytes(),
 	})
 	if err != nil {
 		return fmt.Errorf("open the sandbox: %w", err)

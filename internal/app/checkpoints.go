@@ -40,6 +40,14 @@ func (c *checkpoints) Remove(dir string) error { return sandbox.RemoveCheckpoint
 // Copy copies one; see chat.Checkpoints.
 func (c *checkpoints) Copy(from, to string) error { return sandbox.CopyCheckpoint(from, to) } //nolint:wrapcheck // says what it is
 
+// Size is what one takes on the disk alone.
+func (c *checkpoints) Size(dir string) (int64, error) { return sandbox.CheckpointBytes(dir) } //nolint:wrapcheck // says what it is
+
+// Shared is what the images take of which checkpoints are differences, and guests of the pool are made.
+func (c *checkpoints) Shared() (int64, error) {
+	return sandbox.ImageBytes(c.app.config.Data, c.dir) //nolint:wrapcheck // says what it is
+}
+
 // Resume makes an interpreter of one; see chat.Checkpoints.
 func (c *checkpoints) Resume(ctx context.Context, start chat.Start, dir string, prepare func(string, bool) error) (chat.Interpreter, error) {
 	guest, note, err := c.app.host.Restore(ctx, dir, func(s *sandbox.Sandbox) error { return prepare(s.Environment, s.Preloaded) })

@@ -12,6 +12,7 @@ import (
 
 	"runpython/internal/chat"
 	"runpython/internal/fault"
+	"runpython/internal/kernel"
 	"runpython/internal/store"
 	"runpython/internal/store/database"
 )
@@ -28,11 +29,15 @@ type bedroom struct {
 	dir      string
 	bound    string
 	stranded []chat.Stranded // guests of killed processes
+
+	size, shared int64 // bytes of each checkpoint, and of what they share
 }
 
-func (s *bedroom) Dir() string             { return s.dir }
-func (s *bedroom) Bound() string           { return s.bound }
-func (s *bedroom) Remove(dir string) error { return os.RemoveAll(dir) }
+func (s *bedroom) Dir() string                { return s.dir }
+func (s *bedroom) Bound() string              { return s.bound }
+func (s *bedroom) Size(string) (int64, error) { return s.size, nil }
+func (s *bedroom) Shared() (int64, error)     { return s.shared, nil }
+func (s *bedroom) Remove(dir string) error    { return os.RemoveAll(dir) }
 
 func (s *bedroom) Rescue(ctx context.Context, wanted func(string) bool, keep func(context.Context, chat.Stranded) (bool, error)) error {
 	var left []chat.Stranded
@@ -299,6 +304,71 @@ func TestQuietChatGetsACheckpoint(t *testing.T) {
 		<-look
 	}
 	wantGot(t, ask(t, s, id, "get x"), chat.Kept)
+}
+
+// A checkpoint that a turn has gone before is made once the chat is quiet again, and nobody hears of it.
+func TestDisturbedCheckpointIsMadeLater(t *testing.T) {
+	m := machine{t.TempDir()}
+	s, w := m.sleeping(t, nil)
+	w.against.Store(&kernel.ErrDisturbed)
+	id := ask(t, s, "", "set x").ChatID
+	look := time.Tick(time.Millisecond)
+	for w.disturbed.Load() == 0 {
+		<-look
+	}
+	w.against.Store(nil)
+	for len(m.folders(t)) == 0 || w.checkpoints.Load() == 0 {
+		<-look
+	}
+	wantGot(t, ask(t, s, id, "get x"), chat.Kept)
+}
+
+// What holds too much for a checkpoint beside its chat gets one when it is idle.
+func TestLargeChatIsCheckpointedWhenItIsIdle(t *testing.T) {
+	m := machine{t.TempDir()}
+	s, w := m.sleeping(t, func(o *chat.Options) { o.Limits.Idle = time.Millisecond })
+	w.against.Store(&kernel.ErrTooLarge)
+	id := ask(t, s, "", "set x").ChatID
+	for look := time.Tick(time.Millisecond); s.Living() > 0; {
+		<-look
+	}
+	wantGot(t, ask(t, s, id, "get x"), chat.Restored)
+}
+
+// Issue 7, item 9: checkpoints count for the storage of all chats, each with what it takes, and what they share once.
+func TestCheckpointsCountAsStorage(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		size, shared int64
+		limit        int64
+		kept         int // of three chats, of which one goes since there are too many
+	}{
+		{"little", 10_000, 0, 25_000, 2},
+		{"each too much", 10_000, 0, 5_000, 1},
+		{"too much together", 10_000, 20_000, 25_000, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := machine{t.TempDir()}
+			s, _ := m.sleeping(t, func(o *chat.Options) {
+				o.Limits.Kernels, o.Limits.Chats, o.Limits.Storage = 1, 3, c.limit
+				o.Checkpoints.(*bedroom).size, o.Checkpoints.(*bedroom).shared = c.size, c.shared
+			})
+			var ids []string
+			for range 3 {
+				ids = append(ids, ask(t, s, "", "set x").ChatID) // who comes next has the one before make room, with a checkpoint
+			}
+			ask(t, s, "", "set x") // as many as there may be: old ones are looked for
+			kept := 0
+			for _, id := range ids {
+				if ask(t, s, id, "get x").ChatID != "" {
+					kept++
+				}
+			}
+			if kept != c.kept {
+				t.Errorf("%d chats are kept; want %d", kept, c.kept)
+			}
+		})
+	}
 }
 
 // saveTurn saves a turn by hand.

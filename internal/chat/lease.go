@@ -174,23 +174,23 @@ func (s *Service) tendOnce(ctx context.Context) error {
 		case s.since(&c.rested) >= s.options.Limits.Idle && s.since(&c.refused) > checkpointAgain:
 			s.beside(ctx, c, func(ctx context.Context) error { return s.rest(ctx, c) })
 		case s.options.Checkpoints != nil && c.changed() && s.since(&c.rested) >= quietTime && s.since(&c.refused) > checkpointAgain:
-			s.beside(ctx, c, func(ctx context.Context) error { return s.preserveBeside(ctx, c) })
+			s.preserveSoon(ctx, c)
 		}
 	}
 	return err
 }
 
 // beside does something for a chat that may take a while, which others must not wait for, unless such a thing is
-// under way for it, or for too many. What is begun is brought to its end.
-func (s *Service) beside(ctx context.Context, c *conversation, do func(ctx context.Context) error) {
+// under way for it, or for too many: then it is not begun. What is begun is brought to its end.
+func (s *Service) beside(ctx context.Context, c *conversation, do func(ctx context.Context) error) (begun bool) {
 	select {
 	case s.besides <- struct{}{}:
 	default:
-		return
+		return false
 	}
 	if !c.tended.CompareAndSwap(false, true) {
 		<-s.besides
-		return
+		return false
 	}
 	ctx = context.WithoutCancel(ctx)
 	s.tending.Go(func() {
@@ -200,6 +200,7 @@ func (s *Service) beside(ctx context.Context, c *conversation, do func(ctx conte
 			s.options.Log.ErrorContext(ctx, "look after a chat", "chat", c.id, "error", err)
 		}
 	})
+	return true
 }
 
 // held returns the leases of this process, and forgets which chats it has given away a while ago.

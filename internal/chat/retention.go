@@ -109,7 +109,7 @@ func (s *Service) overShare(records []store.Chat, stored map[string]int64) map[s
 	return owners
 }
 
-// overStorage returns how many bytes each chat has, and by how many all have too much.
+// overStorage returns how many bytes each chat has, and by how many all have too much, with what their checkpoints share.
 func (s *Service) overStorage(ctx context.Context) (stored map[string]int64, over int64, err error) {
 	if s.options.Limits.Storage == 0 && s.options.Limits.OwnerStorage == 0 {
 		return nil, 0, nil
@@ -118,6 +118,13 @@ func (s *Service) overStorage(ctx context.Context) (stored map[string]int64, ove
 		return nil, 0, fmt.Errorf("add up what chats have: %w", err)
 	}
 	over = -s.options.Limits.Storage
+	if s.options.Checkpoints != nil {
+		shared, err := s.options.Checkpoints.Shared()
+		if err != nil {
+			return nil, 0, fmt.Errorf("add up what chats have: %w", err)
+		}
+		over += shared
+	}
 	for _, bytes := range stored {
 		over += bytes
 	}

@@ -40,6 +40,9 @@ type Interpreter interface {
 	// Checkpoint stores the interpreter as it is between two runs as the folder dir, which is not there before. It goes on
 	// as if nothing had been; a run that begins meanwhile waits only as long as it stands still.
 	Checkpoint(ctx context.Context, dir string) error
+	// CheckpointBeside is Checkpoint for an interpreter that nobody waits for: a run that comes meanwhile goes first, which is
+	// kernel.ErrDisturbed. One that holds too much is kernel.ErrTooLarge.
+	CheckpointBeside(ctx context.Context, dir string) error
 	// Close ends the interpreter, also while one of the other methods is under way,
 	// which then returns an error. It is called once.
 	Close() error
@@ -104,6 +107,8 @@ type Service struct {
 	places  chan struct{} // holds a token for each turn or upload
 	besides chan struct{} // for each thing that is done for a chat beside its turns
 	writing chan struct{} // for each checkpoint that is being made
+	quietly chan struct{} // for each of them that is made beside its chat
+	queued  chan struct{} // for each of those and of others that wait for it
 
 	// mu guards what follows. It is never held while a turn runs; who holds a chat's
 	// turn may lock it, and under it a turn is only tried, never waited for.
@@ -129,6 +134,7 @@ func NewService(options Options) *Service {
 	s := &Service{
 		options: options, places: make(chan struct{}, turnsAtOnce),
 		besides: make(chan struct{}, besidesAtOnce), writing: make(chan struct{}, checkpointsAtOnce),
+		quietly: make(chan struct{}, quietlyAtOnce), queued: make(chan struct{}, quietlyQueued),
 		chats: make(map[string]*conversation), living: make(map[*conversation]*place),
 		leases: make(map[*conversation]store.Lease), given: make(map[string]time.Time), stopTending: cancel,
 	}

@@ -19,8 +19,8 @@ func askAs(t *testing.T, s *chat.Service, owner, id, word string) string {
 	return reply.ChatID
 }
 
-// left tells which of some chats are there, by their owners.
-func left(t *testing.T, s *chat.Service, owners, ids []string) []bool {
+// remaining tells which of some chats are there, by their owners.
+func remaining(t *testing.T, s *chat.Service, owners, ids []string) []bool {
 	t.Helper()
 	there := make([]bool, len(ids))
 	for i, id := range ids {
@@ -41,7 +41,7 @@ func TestChatsOfAnOwnerAreBounded(t *testing.T) {
 	}
 	askAs(t, s, "carol", "", "set x") // as many as there may be: old ones are looked for
 	want := []bool{false, true, false, true, true, true, true, true, true}
-	if d := cmp.Diff(want, left(t, s, owners, ids)); d != "" {
+	if d := cmp.Diff(want, remaining(t, s, owners, ids)); d != "" {
 		t.Errorf("chats of %q that are there (-want +got):\n%s", owners, d)
 	}
 }
@@ -60,7 +60,7 @@ func TestStorageOfAnOwnerIsBounded(t *testing.T) {
 	}
 	askAs(t, s, "carol", "", "set x")
 	want := []bool{false, true, false, true, true, true}
-	if d := cmp.Diff(want, left(t, s, owners, ids)); d != "" {
+	if d := cmp.Diff(want, remaining(t, s, owners, ids)); d != "" {
 		t.Errorf("chats of %q that are there (-want +got):\n%s", owners, d)
 	}
 }

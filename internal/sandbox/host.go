@@ -49,6 +49,10 @@ type Config struct {
 	// AwaitPreload keeps the pool empty until Preload is called.
 	AwaitPreload bool
 
+	// ImageBytes is what a guest may hold of which an image is made in memory; 0 for 512 MiB. Each such
+	// image takes up to so much until it is stored.
+	ImageBytes int64
+
 	// Environment is a folder of installed packages that all guests share in place
 	// of Sandbox.Environment, for tests; "" for none.
 	Environment string
@@ -111,6 +115,8 @@ const (
 	startDeadline = 10 * time.Second
 	// startAttempts is how often a start is tried before it is an error.
 	startAttempts = 3
+	// defaultImageBytes is Config.ImageBytes where nothing is said.
+	defaultImageBytes = 512 << 20
 	// fillPause is how long the pool waits after somebody took a guest, so that
 	// the next start does not compete with that guest's first run.
 	fillPause = 30 * time.Millisecond
@@ -128,10 +134,17 @@ func Open(ctx context.Context, config Config) (*Host, error) {
 	if err != nil {
 		return nil, fault.New(fault.Unsupported, err, "the program for gVisor (--runsc) is not there")
 	}
+	content, err := contentOf(path)
+	if err != nil {
+		return nil, fault.New(fault.Unsupported, err, "the program for gVisor (--runsc) cannot be read")
+	}
 	config.Runsc = path
+	if config.ImageBytes == 0 {
+		config.ImageBytes = defaultImageBytes
+	}
 	h := &Host{
 		config: config,
-		runsc:  runsc{path: path, workBytes: config.Limits.WorkBytes, processors: config.Limits.processors(), egress: config.Egress},
+		runsc:  runsc{path: path, content: content, workBytes: config.Limits.WorkBytes, processors: config.Limits.processors(), egress: config.Egress},
 		starts: make(chan struct{}, max(2, runtime.NumCPU())),
 		live:   make(map[string]*Sandbox),
 		wake:   make(chan struct{}, 1),

@@ -163,11 +163,14 @@ func (g *Stranded) Checkpoint(ctx context.Context, dir string) error {
 			return ctx.Err() //nolint:wrapcheck // only says that it was given up
 		}
 	}
-	snapshot, err := g.sandbox.Snapshot(ctx, true)
+	snapshot, err := g.sandbox.NewSnapshot()
 	if err != nil {
 		return err
 	}
-	return errors.Join(snapshot.Store(ctx, dir, nil), snapshot.Close())
+	if err = snapshot.Take(ctx, true); err == nil {
+		err = snapshot.Store(ctx, dir, nil)
+	}
+	return errors.Join(err, snapshot.Close())
 }
 
 // check sees that a checkpoint would be of use on this host, before anybody waits for it.

@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -57,6 +58,24 @@ func TestRestoreByAnotherHost(t *testing.T) {
 	}
 }
 
+// The same program at another place, newer by its time, goes on with a checkpoint.
+func TestRestoreByACopyOfTheProgram(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	dir := checkpointOf(t, s, s.Open(t))
+	text, err := os.ReadFile(s.Config.Runsc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := *s
+	moved.Config.Runsc = filepath.Join(t.TempDir(), "copy")
+	if err := os.WriteFile(moved.Config.Runsc, text, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got := value(t, moved.Resume(t, moved.Open(t), dir), "x + 1"); got != "42" {
+		t.Errorf("x + 1 is %s", got)
+	}
+}
+
 // What depends on something else, or is damaged, is told before a guest is made of it.
 func TestUnusableCheckpoints(t *testing.T) {
 	s := guesttest.NewSetup(t)
@@ -87,6 +106,30 @@ func TestUnusableCheckpoints(t *testing.T) {
 	t.Run("another program", func(t *testing.T) {
 		other := *s
 		other.Config.Program.Key = "another" + s.Config.Program.Key
+		unusable(t, other.Open(t), dir, "other settings")
+	})
+	t.Run("another gVisor", func(t *testing.T) {
+		other := *s
+		other.Config.Runsc = filepath.Join(t.TempDir(), "runsc") // no program of Go's
+		if err := os.WriteFile(other.Config.Runsc, []byte("#!/bin/sh\nexec true\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		unusable(t, other.Open(t), dir, "other settings")
+	})
+	t.Run("a program that is built of other source", func(t *testing.T) {
+		other := *s
+		text, err := os.ReadFile(s.Config.Runsc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := bytes.Index(text, []byte("Go\x00\x00")) + 4 // its build ID, which is the only thing that would tell
+		if text[at]++; text[at] == '/' {
+			text[at]++
+		}
+		other.Config.Runsc = filepath.Join(t.TempDir(), "runsc")
+		if err := os.WriteFile(other.Config.Runsc, text, 0o700); err != nil {
+			t.Fatal(err)
+		}
 		unusable(t, other.Open(t), dir, "other settings")
 	})
 	t.Run("torn", func(t *testing.T) {

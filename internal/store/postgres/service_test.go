@@ -38,6 +38,7 @@ func (c *counter) Environment() string                                    { retu
 func (c *counter) Preloaded() bool                                        { return false }
 func (c *counter) Lost() bool                                             { return false }
 func (c *counter) Checkpoint(context.Context, string) error               { return nil }
+func (c *counter) CheckpointBeside(context.Context, string) error         { return nil }
 func (c *counter) Close() error                                           { return nil }
 
 // service runs chats of counters on a database.

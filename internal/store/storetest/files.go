@@ -159,10 +159,15 @@ func testContents(t *testing.T, d Database) {
 	if _, err := s.SaveTurn(t.Context(), b, store.Chat{ID: "b"}, store.Turn{Number: 1, Message: "12", Words: "345"}, 9); err != nil {
 		t.Fatal(err)
 	}
+	for _, bytes := range []int64{900, 1000} { // the second replaces the first
+		if _, err := s.SaveCheckpoint(t.Context(), a, store.Checkpoint{Folder: "f", Bytes: bytes}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	free, err := s.Unreferenced(t.Context(), []string{"1", "2", "3"})
 	equal(t, "what nobody refers to", []string{"3"}, free, err)
 	stored, err := s.Stored(t.Context())
-	equal(t, "what is stored", map[string]int64{"a": 5, "b": 5 + 7 + 5 + int64(len("nullnull"))}, stored, err)
+	equal(t, "what is stored", map[string]int64{"a": 5 + 1000, "b": 5 + 7 + 5 + int64(len("nullnull"))}, stored, err)
 	had, err := s.DeleteChat(t.Context(), b)
 	equal(t, "what a chat had", []string{"1", "2"}, sorted(had.Contents), err)
 	free, err = s.Unreferenced(t.Context(), had.Contents)

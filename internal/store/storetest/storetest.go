@@ -217,7 +217,7 @@ func testCheckpoints(t *testing.T, d Database) {
 		{store.Checkpoint{Folder: "h", Bound: "k", Turn: 3}, nil, "g"},
 		{store.Checkpoint{Folder: "i", Bound: "k", Turn: 3}, []string{"h"}, "g"},
 		{store.Checkpoint{Folder: "j", Bound: "k", Turn: 4, Interrupted: true}, []string{"g"}, "i"},
-		{store.Checkpoint{Folder: "k", Bound: "k2", Turn: 7}, []string{"j"}, "i"},
+		{store.Checkpoint{Folder: "k", Bound: "k2", Turn: 7, Bytes: 1 << 40}, []string{"j"}, "i"},
 	} {
 		gone, err := s.SaveCheckpoint(t.Context(), l, step.save)
 		equal(t, "what "+step.save.Folder+" makes needless", step.gone, gone, err)
