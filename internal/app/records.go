@@ -48,10 +48,10 @@ func OpenRecords(ctx context.Context, c config.Config, log *slog.Logger) (_ *Rec
 	if err != nil {
 		return nil, lacking(err, c.Data)
 	}
-	r.app.chats = chat.NewService(chat.Options{
+	r.app.chats = chat.NewService(chat.Options{ //nolint:contextcheck // it lives longer than the call
 		Store: r.chats, Content: r.files, Checkpoints: kept, Log: log, Beside: true,
 		Limits: chat.Limits{Chats: c.MaxChats, Keep: c.Keep, Storage: c.MaxStorage},
-	}) //nolint:contextcheck // it lives longer than the call
+	})
 	r.app.onClose("chats", r.app.chats.Close)
 	return r, nil
 }

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"runpython/internal/fault"
@@ -300,7 +301,19 @@ func (h *Host) start(ctx context.Context, of *image) (*Sandbox, error) {
 		return nil, fault.New(fault.Unsupported, last,
 			"no sandbox is given out whose memory cannot be measured: /proc must be readable, and --runsc of a version that this program knows")
 	}
+	if hasNoRoom(h.config.Data) { // gVisor's words for it do not tell a disk from namespaces
+		last = fmt.Errorf("%w: %w", syscall.ENOSPC, last)
+	}
 	return nil, fault.New(fault.Unsupported, last, "no sandbox could be started on this machine; `runpython doctor` says why")
+}
+
+// leastRoom is how many bytes a start needs on the disk of the data folder.
+const leastRoom = 1 << 20
+
+// hasNoRoom reports whether the disk of a folder has less than leastRoom.
+func hasNoRoom(folder string) bool {
+	var s syscall.Statfs_t
+	return syscall.Statfs(folder, &s) == nil && s.Bavail < leastRoom/uint64(s.Bsize)
 }
 
 // errUnmeasured says that a living guest has no memory file, so its limit would not hold.

@@ -139,7 +139,7 @@ func (h *Host) stranded(dir string) (*Stranded, error) {
 		return nil, err
 	}
 	s := &Sandbox{ID: filepath.Base(dir), host: h, dir: dir}
-	if s.readState() != nil || len(processesNaming(sandboxName, dir+"/")) == 0 {
+	if lives := s.readState() == nil && len(processesNaming(sandboxName, dir+"/")) > 0; !lives {
 		return nil, nil //nolint:nilnil // nothing can be had of it
 	}
 	return &Stranded{Label: l.Name, Busy: busy, host: h, sandbox: s, process: l.PID}, nil
