@@ -102,7 +102,6 @@ func (s *Service) record(ctx context.Context, c *conversation, p store.Checkpoin
 // saveCheckpoint writes the record of a checkpoint. Folders that are not needed any more are removed, or this one's after
 // an error.
 func (s *Service) saveCheckpoint(ctx context.Context, l store.Lease, p store.Checkpoint) error {
-	p.Bytes = bytesOf(s.folderOf(p.Folder))
 	gone, err := s.options.Store.SaveCheckpoint(ctx, l, p)
 	if err != nil {
 		return errors.Join(fmt.Errorf("note a checkpoint: %w", err), s.options.Checkpoints.Remove(s.folderOf(p.Folder)))
@@ -111,18 +110,6 @@ func (s *Service) saveCheckpoint(ctx context.Context, l store.Lease, p store.Che
 		s.discardCheckpoint(ctx, l.Chat, folder)
 	}
 	return nil
-}
-
-// bytesOf is what a checkpoint has for itself: the files of its folder, of which those in folders are others' as well. It
-// only has to be about right.
-func bytesOf(dir string) (bytes int64) {
-	entries, _ := os.ReadDir(dir) // what cannot be read is not counted
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
-			bytes += info.Size()
-		}
-	}
-	return bytes
 }
 
 // discardCheckpoint removes a folder that no record names any more; what cannot be removed is found later.

@@ -113,7 +113,6 @@ type Checkpoint struct {
 	Turn   int    // number of the turn after which it was made
 	// Interrupted says that code was running when its server was killed, in a turn that is not kept: it was interrupted.
 	Interrupted bool
-	Bytes       int64 // that it has for itself on the disk
 	// Past says that it is the one before the latest, which has an earlier turn: it is for an undo.
 	Past bool
 }
