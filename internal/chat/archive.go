@@ -22,7 +22,7 @@ type Summary struct {
 	Begun time.Time
 	Used  time.Time // begin of the last turn
 	Turns int       // also those that are not kept any more
-	Bytes int64     // of its files, its results and its transcript
+	Bytes int64     // of its files, also as earlier turns have left them, its results and its transcript
 	Begin string    // of the first message that is kept, valid UTF-8
 }
 
