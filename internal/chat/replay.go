@@ -59,7 +59,10 @@ func (x *execution) replay(ctx context.Context) (done bool, err error) {
 	r := &replay{turn: x, there: make(map[string]string), kind: c.replay}
 	c.replay = store.NoReplay // what is begun for it is no replay
 	err = r.run(ctx)
-	if ctx.Err() != nil {
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded): // the next turn would not get further
+		err = &givenUpError{"executing earlier runs again took longer than the turn may"}
+	case ctx.Err() != nil:
 		err = x.stopped(ctx, errors.Join(err, ctx.Err()))
 	}
 	givenUp, isGivenUp := errors.AsType[*givenUpError](err)
@@ -114,6 +117,7 @@ func (r *replay) begin(ctx context.Context) error {
 	x, c := r.turn, r.turn.chat
 	if c.checkpoint != nil {
 		base := c.checkpoint.Turn
+		x.report(Progress{Step: "restoring"})
 		lost, err := x.service.resume(ctx, c, func(environment string, preloaded bool) error {
 			return x.restock(ctx, environment, preloaded)
 		})
@@ -198,6 +202,7 @@ func (r *replay) again(ctx context.Context, turn int, run store.Run) error {
 	if result.Lost || c.kernel != before && !fresh {
 		return &givenUpError{fmt.Sprintf("its sandbox ended while the runs of turn %d were executed again", turn)}
 	}
+	x.shipment.packages = append(x.shipment.packages, again.shipment.packages...)
 	if !slices.Contains(r.turns, turn) {
 		r.turns = append(r.turns, turn)
 	}

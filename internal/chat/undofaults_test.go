@@ -84,3 +84,38 @@ type fullBedroom struct{ *bedroom }
 func (fullBedroom) Copy(_, to string) error {
 	return fmt.Errorf("copy: %w", &os.PathError{Op: "link", Path: filepath.Base(to), Err: syscall.ENOSPC})
 }
+
+// overdue is a context that ends as at a deadline.
+type overdue struct{ context.Context }
+
+func (o overdue) Err() error {
+	if o.Context.Err() != nil {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// Runs that take longer than a turn may would never end in the next one either: then the variables are lost, which is told.
+func TestReplayThatTakesTooLong(t *testing.T) {
+	s, w := newService(t, nil)
+	id := ask(t, s, "", "set x").ChatID
+	released := make(chan struct{})
+	close(released)
+	blocked := w.release
+	w.release = released
+	ask(t, s, id, "wait")
+	w.release = blocked
+	ask(t, s, id, "set y")
+	undo(t, s, id)
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := s.Turn(overdue{ctx}, chat.Request{ChatID: id, Message: do("get x"), Progress: func(p chat.Progress) {
+		if p.Step == "executing turn 2 again" {
+			cancel()
+		}
+	}})
+	if err == nil {
+		t.Error("a turn whose time was over went on")
+	}
+	wantState(t, ask(t, s, id, "set z"), chat.Reset, "took longer than the turn may")
+	wantGot(t, ask(t, s, id, "get z"), chat.Kept)
+}
