@@ -33,7 +33,7 @@ import (
 // "cut NAME" reports one and that there are more, "delete NAME" one that is gone, "picture TEXT"
 // shows one, "notcode NAME" is no code but finds a file, "import NAMES" asks for those that its
 // environment does not have, and fails for the first that is not there then, "dynamic NAME" does not ask, "fresh NAME" writes
-// a file of another name each time, "once NAME" fails but the first time, "ls" lists the files.
+// a file of another name each time, "once NAME" fails but the first time, "ls" lists the files, "show NAME" has one as its value.
 type fake struct {
 	world *world
 	names map[string]bool
@@ -176,6 +176,8 @@ func (f *fake) Run(ctx context.Context, r kernel.Request) (*kernel.Result, error
 		if _, again := w.seen.LoadOrStore(rest, true); again {
 			result.Status, result.Error = kernel.Failed, &kernel.Exception{Type: "NameError", Traceback: "NameError: " + rest}
 		}
+	case "show":
+		result.Value = &kernel.Value{Text: f.files[rest]}
 	case "ls":
 		result.Value = &kernel.Value{Text: strings.Join(slices.Sorted(maps.Keys(f.files)), " ")}
 	case "link":
