@@ -24,14 +24,14 @@ var mayImport = map[string][]string{
 	"": {},
 
 	"cmd/runpython":        {"internal/about", "internal/app", "internal/cli", "internal/config", "internal/sandbox", "internal/sandbox/gvisor"},
-	"internal/cli":         {"internal/chat", "internal/cli/console", "internal/config", "internal/eval", "internal/fault", "internal/llm", "internal/notebook"},
+	"internal/cli":         {"internal/audit", "internal/chat", "internal/cli/console", "internal/config", "internal/eval", "internal/fault", "internal/llm", "internal/notebook"},
 	"internal/notebook":    {"internal/chat", "internal/excerpt", "internal/fault"},
 	"internal/eval":        {"internal/agent", "internal/chat", "internal/excerpt", "internal/fault", "internal/llm", "internal/message", "internal/pattern"},
 	"internal/cli/console": {},
-	"internal/app": {"internal/about", "internal/agent", "internal/chat", "internal/config", "internal/egress", "internal/excerpt", "internal/fault", "internal/kernel", "internal/kernel/guest", "internal/llm", "internal/llm/vendors", "internal/llm/wire", "internal/mcpserver", "internal/pypi", "internal/pypi/build",
+	"internal/app": {"internal/about", "internal/agent", "internal/audit", "internal/caller", "internal/certs", "internal/chat", "internal/config", "internal/egress", "internal/excerpt", "internal/fault", "internal/kernel", "internal/kernel/guest", "internal/limit", "internal/llm", "internal/llm/vendors", "internal/llm/wire", "internal/mcpserver", "internal/metrics", "internal/pypi", "internal/pypi/build",
 		"internal/sandbox", "internal/sandbox/interpreter", "internal/store", "internal/store/content", "internal/store/database", "internal/store/postgres", "internal/store/sqlite", "internal/trace"},
 	"internal/config":    {"internal/egress", "internal/pattern", "internal/pypi/requirement"},
-	"internal/mcpserver": {"internal/about", "internal/chat", "internal/excerpt", "internal/fault", "internal/task", "internal/trace"},
+	"internal/mcpserver": {"internal/about", "internal/caller", "internal/chat", "internal/excerpt", "internal/fault", "internal/task", "internal/trace"},
 	"internal/chat": {"internal/agent", "internal/excerpt", "internal/fault", "internal/kernel", "internal/llm", "internal/message", "internal/pypi", "internal/pypi/names", "internal/pypi/requirement",
 		"internal/store", "internal/store/content"},
 
@@ -66,6 +66,12 @@ var mayImport = map[string][]string{
 	"internal/pattern":                    {},
 	"internal/fault":                      {},
 	"internal/trace":                      {},
+	"internal/metrics":                    {},
+	"internal/audit":                      {"internal/pypi/flock"},
+	"internal/caller":                     {},
+	"internal/limit":                      {},
+	"internal/certs":                      {},
+	"internal/certs/certstest":            {},
 	"internal/about":                      {},
 
 	"internal/pypi": {"internal/fault", "internal/pypi/build", "internal/pypi/cache", "internal/pypi/environment", "internal/pypi/flock", "internal/pypi/names", "internal/pypi/policy",
@@ -98,7 +104,7 @@ var mayImport = map[string][]string{
 
 // besides are packages that are no part of the program. Like tests, they may use what
 // they like of others' code.
-var besides = []string{"bench", "internal/guesttest", "internal/llm/llmtest", "internal/mcpserver/conformance", "internal/mcpserver/sdkclient", "internal/pypi/indextest", "internal/pypi/survey", "internal/sandbox/interpreter/mklist", "internal/store/storetest"}
+var besides = []string{"bench", "internal/certs/certstest", "internal/guesttest", "internal/llm/llmtest", "internal/mcpserver/conformance", "internal/mcpserver/sdkclient", "internal/pypi/indextest", "internal/pypi/survey", "internal/sandbox/interpreter/mklist", "internal/store/storetest"}
 
 // onlyIn names the owners of foreign code: every module that go.mod requires
 // directly, and packages of the standard library that need care.
@@ -111,7 +117,9 @@ var onlyIn = map[string][]string{
 	"github.com/yuin/goldmark":               {"internal/chat", "internal/cli/console", "internal/message"},
 	"github.com/spf13/cobra":                 {"internal/cli"},
 	"github.com/spf13/pflag":                 {"internal/cli", "internal/config"},
-	"github.com/prometheus/client_golang":    {"internal/app"},
+	"github.com/prometheus/client_golang":    {"internal/metrics"},
+	"github.com/caddyserver/certmagic":       {"internal/certs"},
+	"go.uber.org/zap":                        {"internal/certs"}, // what certmagic logs with
 	"gopkg.in/yaml.v3":                       {"internal/config", "internal/eval"},
 	"github.com/klauspost/compress":          {"internal/sandbox/checkpoint"},
 	"github.com/pressly/goose/v3":            {"internal/store/database"},
@@ -120,8 +128,10 @@ var onlyIn = map[string][]string{
 	"golang.org/x/image":                     {"internal/mcpserver"},
 	"golang.org/x/sync":                      {"internal/app", "internal/pypi", "internal/sandbox/interpreter"},
 	"golang.org/x/sys": {"internal/app", "internal/cli", "internal/cli/console", "internal/kernel",
-		"internal/pypi", "internal/pypi/cache", "internal/pypi/environment", "internal/pypi/flock", "internal/pypi/uv", "internal/sandbox", "internal/sandbox/checkpoint", "internal/sandbox/interpreter", "internal/store/content", "internal/store/sqlite"},
+		"internal/audit", "internal/pypi", "internal/pypi/cache", "internal/pypi/environment", "internal/pypi/flock", "internal/pypi/uv", "internal/sandbox", "internal/sandbox/checkpoint", "internal/sandbox/interpreter", "internal/store/content", "internal/store/sqlite"},
 	"golang.org/x/term": {"internal/cli", "internal/cli/console"},
+
+	"github.com/aquasecurity/go-pep440-version": {"internal/pypi/requirement"},
 
 	"github.com/creack/pty":            {}, // tests only
 	"github.com/google/go-cmp":         {}, // tests only

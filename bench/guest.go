@@ -17,7 +17,8 @@ import (
 
 // guestCommand is the first argument with which this program is a worker that evaluates in one
 // guest, with a kernel and nothing of the product above it. The product's program, which becomes gVisor,
-// its data folder, whose interpreter is shared, and a data folder of the worker's own follow.
+// its data folder, whose interpreter is shared, and a data folder of the worker's own follow. With code
+// after them, that is run first, and each evaluation then comes in the middle of a checkpoint.
 const guestCommand = "work-guest"
 
 // openGuest starts such a worker.
@@ -27,8 +28,8 @@ func (b *bench) openGuest(ctx context.Context) (*worker, error) {
 
 // workGuest is the worker.
 func workGuest(ctx context.Context, arguments []string, in io.Reader, out io.Writer) (err error) {
-	if len(arguments) != 3 {
-		return errors.New("needs the program, its data folder and another one")
+	if len(arguments) != 3 && len(arguments) != 4 {
+		return errors.New("needs the program, its data folder, another one and perhaps code")
 	}
 	var open closers
 	defer open.close(&err)
@@ -56,6 +57,12 @@ func workGuest(ctx context.Context, arguments []string, in io.Reader, out io.Wri
 		return fmt.Errorf("bare guest: %w", err)
 	}
 	open.add(k.Close)
+	if len(arguments) == 4 {
+		if _, err := k.Run(ctx, kernel.Request{Candidates: []kernel.Candidate{{Code: arguments[3]}}}); err != nil {
+			return fmt.Errorf("bare guest: %w", err)
+		}
+		return work(ctx, in, out, disturbing(k, filepath.Join(arguments[2], "stored")))
+	}
 	return work(ctx, in, out, each(func(ctx context.Context) (time.Duration, error) { return evaluate(ctx, k) }))
 }
 

@@ -70,7 +70,7 @@ func (b *bench) serveOne(ctx context.Context, open *closers, pool int, flags ...
 
 const (
 	pooled    = "runpython_guests_pooled"
-	restored  = "runpython_guests_restored"
+	restored  = "runpython_guests_restored_total"
 	gaugesMax = 1 << 20 // bytes of an answer to /metrics
 	fillLimit = 30 * time.Second
 	fillEvery = 20 * time.Millisecond

@@ -16,6 +16,7 @@ import (
 
 // A heap that may grow to nine times what is in use needs an end, that of the operator if there is one.
 func TestHeapHasALimit(t *testing.T) {
+	guesttest.Long(t)
 	for _, c := range []struct {
 		name     string
 		variable string

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"runpython/internal/agent"
+	"runpython/internal/audit"
 	"runpython/internal/chat"
 	"runpython/internal/config"
 	"runpython/internal/egress"
@@ -33,6 +34,7 @@ import (
 	"runpython/internal/kernel/guest"
 	"runpython/internal/llm"
 	"runpython/internal/mcpserver"
+	"runpython/internal/metrics"
 	"runpython/internal/sandbox"
 	"runpython/internal/sandbox/interpreter"
 	"runpython/internal/trace"
@@ -41,8 +43,11 @@ import (
 // App is the built program. It is safe for concurrent use. Close it.
 type App struct {
 	config   config.Config
+	version  string
 	log      *slog.Logger
-	metrics  *metrics
+	metrics  *metrics.Metrics
+	audit    *auditor
+	limits   *limits
 	egress   *egress.Proxy // nil: guests have no way out
 	host     *sandbox.Host
 	chats    *chat.Service
@@ -84,7 +89,9 @@ const (
 // some 2 s; after that it takes some 50 ms.
 func Open(ctx context.Context, c config.Config, log *slog.Logger, build Build) (_ *App, err error) {
 	log = slog.New(trace.Handler(log.Handler()))
-	a := &App{config: c, log: log}
+	a := &App{config: c, version: build.Version, log: log}
+	a.metrics = newMetrics(a, build)
+	a.limits = newLimits(c, a.metrics)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close())
@@ -93,6 +100,10 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, build Build) (
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
 		return nil, fault.New(fault.Unsupported, err, "the data folder "+c.Data+" cannot be made: choose another with --data")
 	}
+	if a.audit, err = openAudit(c, a.metrics, log); err != nil {
+		return nil, lacking(err, c.Data)
+	}
+	a.onClose("audit log", a.audit.events.Close)
 	python, err := interpreter.Open(ctx, filepath.Join(c.Data, "interpreter"), guest.Files())
 	if err != nil {
 		return nil, lacking(fmt.Errorf("open the interpreter: %w", err), c.Data)
@@ -116,13 +127,12 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, build Build) (
 		return nil, err
 	}
 	a.model = agentOptions.Model
-	if err := a.openChats(ctx, python.Key, agentOptions); err != nil {
+	if err := a.openChats(ctx, python, agentOptions); err != nil {
 		return nil, lacking(err, c.Data)
 	}
-	a.metrics = newMetrics(a.host, a.chats)
 	a.mcp = mcpserver.New(mcpserver.Options{
-		Chat: observed{chats: a.chats, metrics: a.metrics, log: log}, Version: build.Version, NeedsCode: a.model == nil, Packages: a.packages != nil,
-		KeepFor: c.Keep, OpenWorld: a.egress != nil, AllowedHosts: c.AllowHosts, Shared: !config.IsLoopback(c.Listen), Log: log,
+		Chat: a.observed(false), Version: build.Version, NeedsCode: a.model == nil, Packages: a.packages != nil,
+		KeepFor: c.Keep, OpenWorld: a.egress != nil, AllowedHosts: append(slices.Clip(c.AllowHosts), c.Domains...), Shared: !config.IsLoopback(c.Listen), Log: log,
 	})
 	a.onClose("MCP server", a.mcp.Close)
 	return a, nil
@@ -176,7 +186,7 @@ func (a *App) openHost(ctx context.Context, python *interpreter.Interpreter, bui
 		Program: kernel.Program(python.Programs, python.Key, limits),
 		Limits:  limits, Pool: a.config.Pool, AwaitPreload: len(a.config.Preload) > 0, HostTools: a.config.HostTools, Egress: a.egress != nil, Log: a.log,
 		Keeper: []string{build.Program}, KeeperFiles: []*os.File{held}, Rescue: rescueTime, Environment: build.Environment,
-		AwaitRescue: true,
+		AwaitRescue: true, ImageBytes: imageBytes(),
 	})
 	if err != nil {
 		return fmt.Errorf("open the sandbox: %w", err)
@@ -188,13 +198,13 @@ func (a *App) openHost(ctx context.Context, python *interpreter.Interpreter, bui
 	return nil
 }
 
-func (a *App) openChats(ctx context.Context, key string, asks agent.Options) error {
+func (a *App) openChats(ctx context.Context, python *interpreter.Interpreter, asks agent.Options) error {
 	records, files, err := a.openRecords(ctx)
 	if err != nil {
 		return err
 	}
 	limits := limitsOf(a.config)
-	sleep, err := a.openCheckpoints(key)
+	sleep, err := a.openCheckpoints(python.Key)
 	if err != nil {
 		return err
 	}
@@ -204,14 +214,14 @@ func (a *App) openChats(ctx context.Context, key string, asks agent.Options) err
 			if err != nil {
 				return nil, err
 			}
-			return a.kernelOf(s, start, func(c kernel.Config) (*kernel.Kernel, error) { return kernel.New(ctx, s, c, key) }) //nolint:contextcheck // a way out lives longer than the call
+			return a.kernelOf(s, start, func(c kernel.Config) (*kernel.Kernel, error) { return kernel.New(ctx, s, c, python.Key) }) //nolint:contextcheck // a way out lives longer than the call
 		},
-		Checkpoints: sleep, Store: records, Content: files, Log: a.log,
+		Checkpoints: countedCheckpoints{sleep, a.metrics}, Store: records, Content: files, Log: a.log, Python: python.Version,
 		Limits: chat.Limits{
 			RunTimeout: a.config.RunTimeout, MemoryBytes: limits.MemoryBytes, WorkBytes: limits.WorkBytes, WorkFiles: workFiles,
 			Processes: limits.Processes, OpenFiles: limits.OpenFiles,
 			Egress: a.config.Egress.String(), Kernels: livingKernels(kernelBytes(a.config)), Chats: a.config.MaxChats, Idle: a.config.Idle, Keep: a.config.Keep,
-			Storage: a.config.MaxStorage,
+			Storage: a.config.MaxStorage, OwnerChats: a.config.UserChats, OwnerStorage: a.config.UserStorage,
 		},
 	}
 	if a.packages != nil {
@@ -221,6 +231,7 @@ func (a *App) openChats(ctx context.Context, key string, asks agent.Options) err
 		options.Preload = a.preload.lock
 	}
 	if asks.Model != nil {
+		asks.Model = countedModel{asks.Model, a.metrics}
 		options.Agent = agent.New(asks)
 	}
 	a.chats = chat.NewService(options) //nolint:contextcheck // it lives longer than the call
@@ -240,8 +251,8 @@ func (a *App) takeGuest(ctx context.Context, plain bool, fill func(dir string) e
 	}
 	s, err := take(ctx)
 	if err != nil {
-		if fault.IsDiskFull(err) {
-			return nil, fault.New(fault.Busy, err, "the server's disk is full: no interpreter can be started until there is room; tell the operator")
+		if trouble := fault.DiskTrouble(err); trouble != "" {
+			return nil, fault.New(fault.Busy, err, "the server's disk is "+trouble+": no interpreter can be started until that is mended; tell the operator")
 		}
 		return nil, fmt.Errorf("take a sandbox: %w", err)
 	}
@@ -264,15 +275,15 @@ func (a *App) kernelOf(s *sandbox.Sandbox, start chat.Start, begin func(c kernel
 	case err != nil:
 		return nil, fmt.Errorf("begin an interpreter: %w", err)
 	case gate != nil:
-		return networked{k, gate}, nil
+		return countedInterpreter{networked{k, gate}, a.metrics}, nil
 	}
-	return k, nil
+	return countedInterpreter{k, a.metrics}, nil
 }
 
 // Turn runs a turn for the local user, observed like those of clients; but the cause of an error is the
 // caller's to show.
 func (a *App) Turn(ctx context.Context, r chat.Request) (*chat.Reply, error) {
-	return observed{chats: a.chats, metrics: a.metrics, log: a.log, local: true}.Turn(ctx, r)
+	return a.observed(true).Turn(ctx, r)
 }
 
 // OpenFile opens a file of a chat; see chat.Service.
@@ -282,7 +293,9 @@ func (a *App) OpenFile(ctx context.Context, owner, uri string) (chat.File, io.Re
 
 // PutFile puts a file into a chat; see chat.Service.
 func (a *App) PutFile(ctx context.Context, owner, chatID, path string, r io.Reader) (string, error) {
-	return a.chats.PutFile(ctx, owner, chatID, path, r) //nolint:wrapcheck // the same contract
+	id, err := a.chats.PutFile(ctx, owner, chatID, path, r)
+	a.audit.record(ctx, audit.Event{Kind: audit.FileAdded, Subject: owner, Chat: id, Outcome: outcomeOf(nil, err)})
+	return id, err //nolint:wrapcheck // the same contract
 }
 
 // Model is the model that answers messages in plain language, nil where none is configured.

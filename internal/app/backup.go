@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"runpython/internal/audit"
 	"runpython/internal/store/content"
 	"runpython/internal/store/database"
 )
@@ -27,7 +28,13 @@ const copies = 3
 
 // Backup writes an archive of all chats to w, a gzipped tar, from which a data folder is made by unpacking it with
 // the modes of its files. The server may go on meanwhile: the archive has the chats as they are at one moment.
-func (r *Records) Backup(ctx context.Context, w io.Writer) (_ Backup, err error) {
+func (r *Records) Backup(ctx context.Context, w io.Writer) (Backup, error) {
+	b, err := r.backup(ctx, w)
+	r.app.audit.record(ctx, audit.Event{Kind: audit.BackupMade, Count: b.Chats, Outcome: outcomeOf(nil, err)})
+	return b, err
+}
+
+func (r *Records) backup(ctx context.Context, w io.Writer) (_ Backup, err error) {
 	dir, err := os.MkdirTemp(r.app.config.Data, "backup-")
 	if err != nil {
 		return Backup{}, lacking(fmt.Errorf("copy the database: %w", err), r.app.config.Data)

@@ -97,7 +97,7 @@ func openAt(t *testing.T, data string, change func(*config.Config, *app.Build)) 
 }
 
 // sampled is how many scenarios of a list there are for one that is played by "go test ./...".
-const sampled = 10
+const sampled = 25
 
 // sample returns the scenarios that are to be played, beginning with the first.
 func sample(t *testing.T, scenarios []scenario) []scenario {

@@ -40,6 +40,14 @@ func (c *checkpoints) Remove(dir string) error { return sandbox.RemoveCheckpoint
 // Copy copies one; see chat.Checkpoints.
 func (c *checkpoints) Copy(from, to string) error { return sandbox.CopyCheckpoint(from, to) } //nolint:wrapcheck // says what it is
 
+// Size is what one takes on the disk alone.
+func (c *checkpoints) Size(dir string) (int64, error) { return sandbox.CheckpointBytes(dir) } //nolint:wrapcheck // says what it is
+
+// Shared is what the images take of which checkpoints are differences, and guests of the pool are made.
+func (c *checkpoints) Shared() (int64, error) {
+	return sandbox.ImageBytes(c.app.config.Data, c.dir) //nolint:wrapcheck // says what it is
+}
+
 // Resume makes an interpreter of one; see chat.Checkpoints.
 func (c *checkpoints) Resume(ctx context.Context, start chat.Start, dir string, prepare func(string, bool) error) (chat.Interpreter, error) {
 	guest, note, err := c.app.host.Restore(ctx, dir, func(s *sandbox.Sandbox) error { return prepare(s.Environment, s.Preloaded) })
@@ -48,8 +56,8 @@ func (c *checkpoints) Resume(ctx context.Context, start chat.Start, dir string, 
 	case err == nil:
 	case isUnusable:
 		return nil, fault.New(fault.Unsupported, err, "its checkpoint cannot be used: "+unusable.Reason)
-	case fault.IsDiskFull(err):
-		return nil, fault.New(fault.Busy, err, "the server's disk is full: the chat cannot be restored until there is room; tell the operator")
+	case fault.DiskTrouble(err) != "":
+		return nil, fault.New(fault.Busy, err, "the server's disk is "+fault.DiskTrouble(err)+": the chat cannot be restored until that is mended; tell the operator")
 	default:
 		return nil, fmt.Errorf("restore a sandbox: %w", err)
 	}
@@ -58,17 +66,27 @@ func (c *checkpoints) Resume(ctx context.Context, start chat.Start, dir string, 
 	})
 }
 
+// Rescue takes over those of one chat; see chat.Checkpoints.
+func (c *checkpoints) Rescue(ctx context.Context, wanted func(label string) bool, keep func(context.Context, chat.Stranded) (bool, error)) error {
+	if c.app.host == nil { // of Records, which run nothing
+		return nil
+	}
+	return c.app.host.RescueOf(ctx, wanted, c.app.rescuer(keep)) //nolint:wrapcheck // says what it is
+}
+
+// rescuer hands guests to keep as package chat knows them.
+func (a *App) rescuer(keep func(context.Context, chat.Stranded) (bool, error)) sandbox.Keep {
+	return func(ctx context.Context, g *sandbox.Stranded) (leave bool, err error) {
+		leave, err = keep(ctx, chat.Stranded{Label: g.Label, Busy: g.Busy, Store: g.Checkpoint})
+		a.log.InfoContext(ctx, "took over a guest of a process that was killed", "label", g.Label, "interrupted", g.Busy, "left", leave)
+		return leave, err
+	}
+}
+
 // rescue takes over the guests of processes that were killed, with the variables of their chats. What cannot be rescued is lost,
 // which its chat will say.
 func (a *App) rescue(ctx context.Context) {
-	err := a.host.Rescue(ctx, func(ctx context.Context, g *sandbox.Stranded) error {
-		err := a.chats.Rescue(ctx, g.Label, g.Busy, g.Checkpoint)
-		if err == nil {
-			a.log.InfoContext(ctx, "took over a guest of a process that was killed", "label", g.Label, "interrupted", g.Busy)
-		}
-		return err //nolint:wrapcheck // says what it is
-	})
-	if err != nil {
+	if err := a.host.Rescue(ctx, a.rescuer(a.chats.Rescue)); err != nil {
 		a.log.ErrorContext(ctx, "take over guests of processes that were killed", "error", err)
 	}
 }

@@ -28,9 +28,7 @@ func (a *App) openEgress() {
 		return
 	}
 	a.egress = egress.New(egress.Config{Policy: a.config.Egress, Log: a.log, Report: func(r egress.Record) {
-		a.metrics.connections.WithLabelValues(string(r.Decision)).Inc()
-		a.metrics.connectionBytes.WithLabelValues("out").Add(float64(r.Sent))
-		a.metrics.connectionBytes.WithLabelValues("in").Add(float64(r.Received))
+		a.metrics.Egress(string(r.Decision), r.Sent, r.Received)
 	}})
 }
 

@@ -3,6 +3,9 @@ package app
 import (
 	"context"
 	"log/slog"
+	"net/http"
+	"testing"
+	"time"
 
 	"runpython/internal/agent"
 	"runpython/internal/config"
@@ -37,4 +40,28 @@ func NewModel(ctx context.Context, c config.Config, log *slog.Logger, environ []
 
 func ModelFinding(ctx context.Context, c config.Config, build Build) Finding {
 	return model(ctx, c, build)
+}
+
+func LimitRequests(c config.Config, next http.Handler) http.Handler {
+	return newLimits(c, newMetrics(nil, Build{})).handler(next)
+}
+
+func LimitCalls(c config.Config) func(ctx context.Context, owner string) (leave func(), err error) {
+	return newLimits(c, newMetrics(nil, Build{})).begin
+}
+
+func LimitEvents(c config.Config) func(event, address string) (wait time.Duration, ok bool) {
+	return newLimits(c, newMetrics(nil, Build{})).Allow
+}
+
+func RecordEvent(t *testing.T, data, event, subject, address, about string) {
+	t.Helper()
+	a, err := openAudit(config.Config{Data: data}, newMetrics(nil, Build{}), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Record(t.Context(), event, subject, address, about)
+	if err := a.events.Close(); err != nil {
+		t.Error(err)
+	}
 }

@@ -3,15 +3,19 @@ package app_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -24,41 +28,56 @@ import (
 
 // killable is the real program as a server, in a process of its own.
 type killable struct {
-	cmd  *exec.Cmd
-	end  io.Closer // of what it says
-	said sync.WaitGroup
-	url  string
+	cmd   *exec.Cmd
+	end   io.Closer // of what it says
+	url   string    // once it is ready
+	ready chan string
+	log   strings.Builder // what it says, for when it is killed
+	said  sync.WaitGroup
 }
 
 var listening = regexp.MustCompile(`http://127\.0\.0\.1:\d+/mcp`)
 
-// startKillable starts the program on a data folder. The caller kills it.
-func startKillable(t *testing.T, data string) *killable {
+// launch starts the program on a data folder, and does not wait until it is ready. The caller kills it.
+func launch(t *testing.T, data string) *killable {
 	t.Helper()
-	k := &killable{cmd: exec.CommandContext(t.Context(), guesttest.Binary(t), "serve", "--data", data, "--listen", "127.0.0.1:0", "--pool", "1", "--packages", "off")}
+	k := &killable{
+		cmd:   exec.CommandContext(t.Context(), guesttest.Binary(t), "serve", "--data", data, "--listen", "127.0.0.1:0", "--pool", "1", "--packages", "off"),
+		ready: make(chan string, 1),
+	}
 	out, in := io.Pipe()
 	k.cmd.Stdout, k.cmd.Stderr, k.end = in, in, in
 	k.cmd.WaitDelay = time.Second // the keeper may hold on to it
 	if err := k.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	lines := bufio.NewScanner(out)
-	var all strings.Builder
-	for k.url == "" && lines.Scan() {
-		fmt.Fprintln(&all, lines.Text())
-		k.url = listening.FindString(lines.Text())
-	}
-	if k.url == "" {
-		t.Fatalf("the server ended before it was ready:\n%s", all.String())
-	}
-	k.said.Go(func() { _, _ = io.Copy(io.Discard, out) })
+	k.said.Go(func() {
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			fmt.Fprintln(&k.log, lines.Text())
+			if url := listening.FindString(lines.Text()); url != "" {
+				k.ready <- url
+			}
+		}
+		close(k.ready)
+	})
 	return k
 }
 
-// kill ends the server at once, and leaves its guests.
+// startKillable starts the program and waits until it is ready.
+func startKillable(t *testing.T, data string) *killable {
+	t.Helper()
+	k := launch(t, data)
+	if k.url = <-k.ready; k.url == "" {
+		k.kill(t)
+		t.Fatal("the server has ended before it was ready")
+	}
+	return k
+}
+
+// kill ends the server at once, if it has not ended, and leaves its guests.
 func (k *killable) kill(t *testing.T) {
 	t.Helper()
-	if err := k.cmd.Process.Kill(); err != nil {
+	if err := k.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		t.Fatal(err)
 	}
 	_ = k.cmd.Wait() // it was killed
@@ -66,13 +85,17 @@ func (k *killable) kill(t *testing.T) {
 		t.Error(err)
 	}
 	k.said.Wait()
+	t.Logf("a server that was killed has said:\n%s", k.log.String())
 }
 
 // A teller is a chat that counts its turns in a variable and in a file.
 type teller struct {
 	id    string
 	acked int    // the count of the last turn that was answered
+	tries int    // turns since then that were not answered, each of which may have run once
 	lost  string // why the count has begun anew, as the last turn has said
+
+	answers, losses, ran int // turns that were answered, and not, and how many of those have run
 }
 
 const count = `n = globals().get('n', 0) + 1
@@ -80,7 +103,8 @@ old = int(open('n').read()) if n > 1 else 0
 _ = open('n', 'w').write(str(n))
 print('count', n, old)`
 
-var counted = regexp.MustCompile(`count (\d+) (\d+)`)
+// counted is the output of the turn alone: what one before it has printed is shown below.
+var counted = regexp.MustCompile("Output:\n```text\ncount (\\d+) (\\d+)\n```")
 
 // turn runs one turn, and reports whether it was answered. What is wrong with the answer fails the test.
 func (c *teller) turn(ctx context.Context, t *testing.T, session *mcp.ClientSession, mayReset bool) bool {
@@ -90,6 +114,8 @@ func (c *teller) turn(ctx context.Context, t *testing.T, session *mcp.ClientSess
 	}
 	result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "chat", Arguments: arguments})
 	if err != nil {
+		c.tries++
+		c.losses++
 		return false
 	}
 	text := result.Content[0].(*mcp.TextContent).Text
@@ -104,24 +130,183 @@ func (c *teller) turn(ctx context.Context, t *testing.T, session *mcp.ClientSess
 	if _, reason, reset := strings.Cut(text, "state: reset"); reset {
 		c.lost = reason
 	}
-	// Turns that were under way at a kill are not answered, and may have run.
 	switch {
 	case mayReset && c.lost != "":
-	case n <= c.acked, c.lost != "":
-		t.Errorf("chat %q counts %d after %d: %s", c.id, n, c.acked, text)
-	case old != n-1:
-		t.Errorf("chat %q: its file has %d at %d", c.id, old, n)
+	case c.lost != "", n <= c.acked, n > c.acked+c.tries+1:
+		t.Errorf("chat %q counts %d after %d and %d turns without an answer: %s", c.id, n, c.acked, c.tries, text)
+	case old < c.acked, old >= n: // one without an answer may have been interrupted before it wrote the file
+		t.Errorf("chat %q: its file has %d at %d, after %d", c.id, old, n, c.acked)
+	default:
+		c.ran += n - c.acked - 1
 	}
-	c.acked = n
+	c.answers++
+	c.acked, c.tries = n, 0
 	_, id, _ := strings.Cut(text, "chat_id: ")
 	c.id = strings.TrimSpace(id)
 	return true
 }
 
-// kills is how often the server is killed.
-const kills = 10
+// A load has chats work until it is stopped, or their server ends.
+type load struct {
+	stop    atomic.Bool
+	cancel  context.CancelFunc
+	work    sync.WaitGroup
+	answers chan struct{} // gets something for each turn that is answered
+}
 
-// Whenever the server is killed, no variable, file and transcript of a turn is lost that was answered.
+func begin(t *testing.T, server *killable, chats []*teller) *load {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	l := &load{cancel: cancel, answers: make(chan struct{}, 10_000)}
+	for _, c := range chats {
+		session := connect(t, &mcp.StreamableClientTransport{Endpoint: server.url, MaxRetries: -1})
+		l.work.Go(func() {
+			for !l.stop.Load() && c.turn(ctx, t, session, false) {
+				l.answers <- struct{}{}
+			}
+		})
+	}
+	return l
+}
+
+// await waits for so many answers, or for a failure of the test.
+func (l *load) await(t *testing.T, answers int) {
+	t.Helper()
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		l.work.Wait()
+	}()
+	for range answers {
+		select {
+		case <-l.answers:
+		case <-gone:
+			return
+		}
+	}
+}
+
+// end waits until no turn is under way any more.
+func (l *load) end() {
+	l.stop.Store(true)
+	l.work.Wait()
+	l.cancel()
+}
+
+// A death is a moment at which a server is killed. It returns a server that is to be killed now, and how its load ends then.
+type death struct {
+	name string
+	play func(t *testing.T, data string, chats []*teller) (server *killable, after func())
+}
+
+func deaths() []death {
+	return []death{
+		{"under load", func(t *testing.T, data string, chats []*teller) (*killable, func()) {
+			server := startKillable(t, data)
+			l := begin(t, server, chats)
+			l.await(t, len(chats)+rand.IntN(20))
+			return server, l.end
+		}},
+		{"while it starts", func(t *testing.T, data string, _ []*teller) (*killable, func()) {
+			server := launch(t, data)
+			moment := time.NewTimer(rand.N(startTime))
+			<-moment.C
+			return server, func() {}
+		}},
+		{"while it makes a checkpoint beside turns", func(t *testing.T, data string, chats []*teller) (*killable, func()) {
+			server := startKillable(t, data)
+			l := begin(t, server, chats)
+			l.await(t, 2*len(chats))
+			l.end()
+			awaitCheckpoint(t, data, nil)
+			return server, func() {}
+		}},
+		{"while it rescues", func(t *testing.T, data string, chats []*teller) (*killable, func()) {
+			server := startKillable(t, data)
+			l := begin(t, server, chats)
+			l.await(t, len(chats))
+			l.end()
+			server.kill(t)
+			server = launch(t, data)
+			awaitCheckpoint(t, data, server)
+			return server, func() {}
+		}},
+		{"while it stops", func(t *testing.T, data string, chats []*teller) (*killable, func()) {
+			server := startKillable(t, data)
+			l := begin(t, server, chats)
+			l.await(t, len(chats)+rand.IntN(6))
+			l.end()
+			if err := server.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			awaitCheckpoint(t, data, nil)
+			return server, func() {}
+		}},
+	}
+}
+
+// startTime is about how long a server starts that finds guests in which code was running.
+const startTime = 3 * time.Second
+
+// awaitCheckpoint waits until somebody begins a checkpoint, or the server, if not nil, is ready, and then for a random moment
+// of about the time that one takes.
+func awaitCheckpoint(t *testing.T, data string, server *killable) {
+	t.Helper()
+	ready := make(chan string)
+	if server != nil {
+		ready = server.ready
+	}
+	before := drafts(t, data)
+	deadline := time.NewTimer(10 * time.Second) // there may be nothing to make one of
+	defer deadline.Stop()
+	for look := time.Tick(time.Millisecond); slices.Equal(drafts(t, data), before); {
+		select {
+		case <-look:
+		case <-ready:
+			return
+		case <-deadline.C:
+			return
+		}
+	}
+	moment := time.NewTimer(rand.N(checkpointTime))
+	<-moment.C
+}
+
+// checkpointTime is about how long the checkpoints of the chats of the test take.
+const checkpointTime = 300 * time.Millisecond
+
+// drafts are the images and checkpoints that there are, also those that are not done.
+func drafts(t *testing.T, data string) []string {
+	t.Helper()
+	var all []string
+	for _, pattern := range []string{"checkpoints/*", "checkpoints/.*", "run/*/snapshot-*"} {
+		found, err := filepath.Glob(filepath.Join(data, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, found...)
+	}
+	return all
+}
+
+// killsVariable says how often TestKilledServerLosesNothing kills the server.
+const killsVariable = "RUNPYTHON_TEST_KILLS"
+
+func kills(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv(killsVariable)
+	if text == "" {
+		return 4 * len(deaths())
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 {
+		t.Fatalf("%s is %q; want a number", killsVariable, text)
+	}
+	return n
+}
+
+// Issue 7, item 4: whenever the server is killed, no variable, file and transcript of a turn is lost that was answered, and one that
+// was not has run once or not at all.
 func TestKilledServerLosesNothing(t *testing.T) {
 	guesttest.Long(t)
 	data := guesttest.Data(t)
@@ -129,37 +314,47 @@ func TestKilledServerLosesNothing(t *testing.T) {
 	for i := range chats {
 		chats[i] = &teller{}
 	}
-	for range kills {
-		server := startKillable(t, data)
-		ctx, cancel := context.WithCancel(t.Context())
-		var work sync.WaitGroup
-		answers := make(chan struct{}, 1000)
-		for _, c := range chats {
-			session := connect(t, &mcp.StreamableClientTransport{Endpoint: server.url, MaxRetries: -1})
-			work.Go(func() {
-				for c.turn(ctx, t, session, false) {
-					answers <- struct{}{}
-				}
-			})
-		}
-		for range len(chats) + rand.IntN(30) {
-			<-answers
-		}
+	moments := deaths()
+	for i := range kills(t) {
+		moment := moments[i%len(moments)]
+		t.Logf("kill %d, %s", i+1, moment.name)
+		server, after := moment.play(t, data, chats)
 		server.kill(t)
-		cancel()
-		work.Wait()
+		after()
 		if t.Failed() {
-			break
+			t.FailNow()
 		}
 	}
 	server := startKillable(t, data)
-	for _, c := range chats {
+	for i, c := range chats {
 		session := connect(t, &mcp.StreamableClientTransport{Endpoint: server.url})
 		if !c.turn(t.Context(), t, session, false) {
 			t.Errorf("chat %q is not answered in the end", c.id)
 		}
+		t.Logf("chat %d: %d turns were answered, %d were not, %d of which have run", i+1, c.answers, c.losses, c.ran)
+	}
+	if err := server.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.cmd.Wait(); err != nil {
+		t.Errorf("the last server: %v", err)
 	}
 	server.kill(t)
+	if left := guestsNaming(t, data); len(left) > 0 {
+		t.Errorf("guests are left: %s", left)
+	}
+	wantTranscripts(t, data, chats)
+}
+
+// guestsNaming are the processes of guests on a data folder.
+func guestsNaming(t *testing.T, data string) []string {
+	t.Helper()
+	return slices.DeleteFunc(processesNaming(t, data), func(p string) bool { return !strings.Contains(p, " runsc") })
+}
+
+// wantTranscripts wants that the transcript of each chat ends with its last turn.
+func wantTranscripts(t *testing.T, data string, chats []*teller) {
+	t.Helper()
 	records, err := sqlite.Open(t.Context(), filepath.Join(data, "chats.db"))
 	if err != nil {
 		t.Fatal(err)
@@ -177,6 +372,25 @@ func TestKilledServerLosesNothing(t *testing.T) {
 	if err := records.Close(); err != nil {
 		t.Error(err)
 	}
+}
+
+// A process that lives and is the first to go on with the chat of one that was killed has its variables.
+func TestLivingProcessRescues(t *testing.T) {
+	guesttest.Long(t)
+	data := guesttest.Data(t)
+	living, dying := startKillable(t, data), startKillable(t, data)
+	c := &teller{}
+	l := begin(t, dying, []*teller{c})
+	l.await(t, 3)
+	dying.kill(t)
+	l.end()
+	session := connect(t, &mcp.StreamableClientTransport{Endpoint: living.url})
+	for range 2 {
+		if !c.turn(t.Context(), t, session, false) {
+			t.Error("the chat is not answered")
+		}
+	}
+	living.kill(t)
 }
 
 // When the machine ends, the variables since the last checkpoint are lost, which the chat tells; files are there.

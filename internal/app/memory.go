@@ -56,6 +56,14 @@ func ownFiles() int64 {
 // quarter of the memory that is not reckoned to the guests.
 func HeapBytes() int64 { return ownMemoryBytes() / 4 }
 
+// maxImageBytes is how much of it an image takes at most: 500 MB of random numbers are on the disk after some 5 s, too
+// late to be of use to a chat that is only quiet.
+const maxImageBytes = 512 << 20
+
+// imageBytes is what an interpreter may hold of which a checkpoint is made in memory: of the quarter that is not reckoned
+// to the guests, half for each of the two that are made at once, and less where that is a lot.
+func imageBytes() int64 { return min(maxImageBytes, ownMemoryBytes()/8) }
+
 // ownMemoryBytes is the memory that this process and its guests may use: that of the
 // machine, or less where a control group, such as a container's, says so.
 func ownMemoryBytes() int64 {

@@ -5,34 +5,37 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net/http"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-
+	"runpython/internal/audit"
+	"runpython/internal/caller"
 	"runpython/internal/chat"
 	"runpython/internal/fault"
-	"runpython/internal/sandbox"
+	"runpython/internal/metrics"
 )
 
-// observed counts and logs turns: ids, counts and times, never code, text or output.
+// observed counts, logs and audits turns: ids, counts and times, never code, text or output.
 type observed struct {
 	chats   *chat.Service
-	metrics *metrics
+	metrics *metrics.Metrics
+	audit   *auditor
+	limits  *limits
 	log     *slog.Logger
 	local   bool // the caller is who started the program, and shows causes itself
+}
+
+func (a *App) observed(local bool) observed {
+	return observed{chats: a.chats, metrics: a.metrics, audit: a.audit, limits: a.limits, log: a.log, local: local}
 }
 
 // Turn runs a turn; see chat.Service.
 func (o observed) Turn(ctx context.Context, r chat.Request) (*chat.Reply, error) {
 	begun := time.Now()
-	reply, err := o.chats.Turn(ctx, r)
+	reply, err := o.turn(ctx, r)
 	took := time.Since(begun)
 	outcome := outcomeOf(reply, err)
-	o.metrics.turns.WithLabelValues(outcome).Inc()
-	o.metrics.seconds.Observe(took.Seconds())
+	o.count(outcome, reply, took)
+	o.note(ctx, r, reply, outcome)
 	level := slog.LevelInfo
 	if !o.local && isOperators(err) {
 		level = slog.LevelError
@@ -41,6 +44,9 @@ func (o observed) Turn(ctx context.Context, r chat.Request) (*chat.Reply, error)
 		return reply, err //nolint:wrapcheck // the same contract
 	}
 	fields := []any{"outcome", outcome, "ms", took.Milliseconds(), "message_bytes", len(r.Message)}
+	if from := caller.FromContext(ctx).String(); from != "" {
+		fields = append(fields, "address", from)
+	}
 	if reply != nil {
 		fields = append(fields, "chat", reply.ChatID, "state", string(reply.State), "runs", len(reply.Runs), "packages", len(reply.Packages),
 			"images", len(reply.Images), "files", len(reply.Files), "text_bytes", len(reply.Text))
@@ -55,6 +61,36 @@ func (o observed) Turn(ctx context.Context, r chat.Request) (*chat.Reply, error)
 	}
 	o.log.Log(ctx, level, "turn", fields...)
 	return reply, err //nolint:wrapcheck // the same contract
+}
+
+// turn runs a turn within what its caller may do.
+func (o observed) turn(ctx context.Context, r chat.Request) (*chat.Reply, error) {
+	leave, err := o.limits.begin(ctx, r.Owner)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return o.chats.Turn(ctx, r) //nolint:wrapcheck // the same contract
+}
+
+// count counts a turn and its runs.
+func (o observed) count(outcome string, reply *chat.Reply, took time.Duration) {
+	o.metrics.Turn(outcome, took)
+	if reply == nil {
+		return
+	}
+	for _, r := range reply.Runs {
+		o.metrics.Run(string(r.Status), r.Duration)
+	}
+}
+
+// note writes a turn to the audit log.
+func (o observed) note(ctx context.Context, r chat.Request, reply *chat.Reply, outcome string) {
+	e := audit.Event{Kind: audit.Turn, Subject: r.Owner, Chat: r.ChatID, Outcome: outcome}
+	if reply != nil {
+		e.Chat, e.Count = reply.ChatID, len(reply.Runs)
+	}
+	o.audit.record(ctx, e)
 }
 
 // isOperators reports whether an error has a cause that nobody but the operator is told, and
@@ -77,7 +113,9 @@ func isOperators(err error) bool {
 
 // OpenFile opens a file of a chat; see chat.Service.
 func (o observed) OpenFile(ctx context.Context, owner, uri string) (chat.File, io.ReadSeekCloser, error) {
-	return o.chats.OpenFile(ctx, owner, uri) //nolint:wrapcheck // the same contract
+	file, body, err := o.chats.OpenFile(ctx, owner, uri)
+	o.audit.record(ctx, audit.Event{Kind: audit.FileRead, Subject: owner, Object: uri, Outcome: outcomeOf(nil, err)})
+	return file, body, err //nolint:wrapcheck // the same contract
 }
 
 // ListFiles lists files of an owner; see chat.Service.
@@ -85,81 +123,14 @@ func (o observed) ListFiles(ctx context.Context, owner, cursor string, most int)
 	return o.chats.ListFiles(ctx, owner, cursor, most) //nolint:wrapcheck // the same contract
 }
 
+// outcomeOf is how something ended, in one word or two; reply is that of a turn, else nil.
 func outcomeOf(reply *chat.Reply, err error) string {
 	switch {
 	case err != nil:
 		kind, _ := fault.Shown(err)
 		return kind.String()
-	case reply.IsError:
+	case reply != nil && reply.IsError:
 		return "failed"
 	}
 	return "ok"
-}
-
-// metrics are what /metrics shows.
-type metrics struct {
-	registry *prometheus.Registry
-	turns    *prometheus.CounterVec
-	seconds  prometheus.Histogram
-
-	connections     *prometheus.CounterVec // of guests, to the outside
-	connectionBytes *prometheus.CounterVec
-}
-
-func newMetrics(host *sandbox.Host, chats *chat.Service) *metrics {
-	m := &metrics{
-		registry: prometheus.NewRegistry(),
-		turns: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "runpython_turns_total", Help: "Turns by outcome: ok, failed (the code), or the kind of the error.",
-		}, []string{"outcome"}),
-		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "runpython_turn_seconds", Help: "Time of a turn.", Buckets: prometheus.ExponentialBuckets(0.0005, 4, 10),
-		}),
-	}
-	stat := func(name, help string, value func(sandbox.Stats) int64) prometheus.Collector {
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 {
-			return float64(value(host.Stats()))
-		})
-	}
-	m.connections = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "runpython_egress_connections_total", Help: "Connections of guests to the outside, by decision.",
-	}, []string{"decision"})
-	m.connectionBytes = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "runpython_egress_bytes_total", Help: "Bytes of those connections, out of guests and into them.",
-	}, []string{"direction"})
-	m.registry.MustRegister(m.connections, m.connectionBytes,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), m.turns, m.seconds,
-		stat("runpython_guests", "Guests that exist, the pool's included.", func(s sandbox.Stats) int64 { return s.Live }),
-		stat("runpython_guests_pooled", "Guests that wait in the pool.", func(s sandbox.Stats) int64 { return s.Pooled }),
-		stat("runpython_guests_started", "Guests started from nothing since the start.", func(s sandbox.Stats) int64 { return s.Started }),
-		stat("runpython_guests_restored", "Guests restored from an image since the start.", func(s sandbox.Stats) int64 { return s.Restored }),
-		stat("runpython_guest_starts_failed", "Starts that were tried again or given up.", func(s sandbox.Stats) int64 { return s.Failed }),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "runpython_interpreters", Help: "Interpreters of chats that live."},
-			func() float64 { return float64(chats.Living()) }),
-	)
-	return m
-}
-
-// adminHandler serves what an operator's tools ask for. It is not for callers.
-func (a *App) adminHandler() http.Handler {
-	mux := http.NewServeMux()
-	say := func(w http.ResponseWriter, status int, text string) {
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, text) // the client may be gone
-	}
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok\n") })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { // it is not served before the program is ready
-		if a.draining.Load() {
-			say(w, http.StatusServiceUnavailable, "stopping\n")
-			return
-		}
-		if s := a.host.Stats(); s.Failed > 0 && s.Started+s.Restored == 0 {
-			say(w, http.StatusServiceUnavailable, "no guest has started; runpython doctor says why\n")
-			return
-		}
-		say(w, http.StatusOK, "ready\n")
-	})
-	mux.Handle("GET /metrics", promhttp.HandlerFor(a.metrics.registry, promhttp.HandlerOpts{}))
-	return mux
 }

@@ -15,6 +15,7 @@ import (
 	"runpython/internal/config"
 	"runpython/internal/fault"
 	"runpython/internal/kernel/guest"
+	"runpython/internal/metrics"
 	"runpython/internal/pypi"
 	"runpython/internal/pypi/build"
 	"runpython/internal/sandbox"
@@ -58,7 +59,7 @@ func (a *App) openPackages(ctx context.Context, python *interpreter.Interpreter,
 	}
 	a.onClose("packages", func() error { installer.Close(); return nil })
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	a.packages = &installs{installer: installer, life: life, cancel: cancel}
+	a.packages = &installs{installer: installer, metrics: a.metrics, life: life, cancel: cancel}
 	return nil
 }
 
@@ -73,6 +74,7 @@ func badSetting(err error) error {
 // installs are the installs under way, which end before the installer is closed.
 type installs struct {
 	installer *pypi.Installer
+	metrics   *metrics.Metrics
 	life      context.Context //nolint:containedctx // ends with close
 	cancel    context.CancelFunc
 
@@ -90,7 +92,10 @@ func (i *installs) Install(ctx context.Context, r pypi.Request) (pypi.Report, er
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(i.life, cancel)() //nolint:contextcheck // the end of the program ends every install
-	return i.installer.Install(ctx, r)        //nolint:wrapcheck // the same contract
+	begun := time.Now()
+	report, err := i.installer.Install(ctx, r)
+	countInstall(i.metrics, report, err, time.Since(begun))
+	return report, err //nolint:wrapcheck // the same contract
 }
 
 func (i *installs) begin() bool {

@@ -108,7 +108,7 @@ var packageScenarios = []scenario{
 			text: []string{`Not installed, although the code imports it: the folders of wheels have no package named "cowsay-pro-max"`, "Installed cowsay 6.1."},
 		},
 		{send: "!pip install cowsay_pro_max\nprint('not run')", failure: []string{""}, check: func(r *chat.Reply) string {
-			return unless(r.IsError && len(r.Runs) == 0 && strings.Contains(r.Text, "Nothing was run, since what the message asks for is not installed: the folders of wheels have no package named"), "text %s", r.Text)
+			return unless(r.IsError && len(r.Runs) == 0 && strings.Contains(r.Text, "Nothing was run, since what the message asks for is not there: the folders of wheels have no package named"), "text %s", r.Text)
 		}},
 		{send: "print(cowsay)", failure: []string{"NameError"}},
 	}},

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"runpython/internal/audit"
 	"runpython/internal/chat"
 	"runpython/internal/config"
 	"runpython/internal/fault"
@@ -36,6 +37,10 @@ func OpenRecords(ctx context.Context, c config.Config, log *slog.Logger) (_ *Rec
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
 		return nil, fault.New(fault.Unsupported, err, "the data folder "+c.Data+" cannot be made: choose another with --data")
 	}
+	if r.app.audit, err = openAudit(c, nil, log); err != nil {
+		return nil, lacking(err, c.Data)
+	}
+	r.app.onClose("audit log", r.app.audit.events.Close)
 	if r.chats, r.files, err = r.app.openRecords(ctx); err != nil {
 		return nil, lacking(err, c.Data)
 	}
@@ -43,7 +48,10 @@ func OpenRecords(ctx context.Context, c config.Config, log *slog.Logger) (_ *Rec
 	if err != nil {
 		return nil, lacking(err, c.Data)
 	}
-	r.app.chats = chat.NewService(chat.Options{Store: r.chats, Content: r.files, Checkpoints: kept, Log: log, Limits: chat.Limits{Chats: c.MaxChats, Keep: c.Keep, Storage: c.MaxStorage}}) //nolint:contextcheck // it lives longer than the call
+	r.app.chats = chat.NewService(chat.Options{ //nolint:contextcheck // it lives longer than the call
+		Store: r.chats, Content: r.files, Checkpoints: kept, Log: log, Beside: true,
+		Limits: chat.Limits{Chats: c.MaxChats, Keep: c.Keep, Storage: c.MaxStorage},
+	})
 	r.app.onClose("chats", r.app.chats.Close)
 	return r, nil
 }
@@ -62,12 +70,15 @@ func (r *Records) Transcript(ctx context.Context, id string) (t *chat.Transcript
 		t, err = r.app.chats.Transcript(ctx, owner, id)
 		return err //nolint:wrapcheck // the same contract
 	})
+	r.app.audit.record(ctx, audit.Event{Kind: audit.ChatRead, Chat: id, Outcome: outcomeOf(nil, err)})
 	return t, err
 }
 
 // Delete removes a chat of any owner; see chat.Service. An unknown one is fault.NotFound.
 func (r *Records) Delete(ctx context.Context, id string) error {
-	return r.of(ctx, id, func(owner string) error { return r.app.chats.Delete(ctx, owner, id) })
+	err := r.of(ctx, id, func(owner string) error { return r.app.chats.Delete(ctx, owner, id) })
+	r.app.audit.record(ctx, audit.Event{Kind: audit.ChatDeleted, Chat: id, Outcome: outcomeOf(nil, err)})
+	return err
 }
 
 // Fork makes a copy of a chat of any owner, which belongs to the same; see chat.Service. An unknown one is fault.NotFound.

@@ -1,17 +1,21 @@
 package app
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
+	"strconv"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"runpython/internal/about"
+	"runpython/internal/audit"
 )
 
 const (
@@ -24,49 +28,100 @@ const (
 
 // Serve serves MCP over HTTP, and health and metrics on the admin address if
 // there is one, until ctx ends; then it ends calls in flight and returns. ready is
-// called once both addresses listen, with their URLs; admin is "" when there is none.
-func (a *App) Serve(ctx context.Context, ready func(mcpURL, adminURL string)) error {
-	listener, err := listen(ctx, a.config.Listen)
+// called once all addresses listen, with their URLs; admin is "" when there is none.
+func (a *App) Serve(ctx context.Context, ready func(mcpURL, adminURL string)) (err error) {
+	var servers []*served
+	defer func() { err = errors.Join(err, closeUnserved(servers)) }()
+	add := func(address string) (*served, error) {
+		listener, err := listen(ctx, address)
+		if err != nil {
+			return nil, err
+		}
+		servers = append(servers, &served{listener: listener})
+		return servers[len(servers)-1], nil
+	}
+	public, err := add(a.config.Listen)
 	if err != nil {
 		return err
 	}
-	mux := http.NewServeMux()
-	mux.Handle("/", a.mcp.Handler())
-	pages := a.mcp.Pages(about.Pages(shownURL(listener)), about.Pages(""))
-	mux.Handle(about.CardPath, pages)
-	mux.Handle(about.LLMsPath, pages)
-	servers := []*served{{server: a.newServer(exactPaths(mux, a.mcp.Handler())), listener: listener}}
+	mcpURL := a.urlOf(public.listener)
+	public.server = a.newServer(a.front(a.site(mcpURL, public.listener)))
 	adminURL := ""
 	if a.config.AdminListen != "" {
-		admin, err := listen(ctx, a.config.AdminListen)
+		admin, err := add(a.config.AdminListen)
 		if err != nil {
-			return errors.Join(err, listener.Close())
+			return err
 		}
-		servers = append(servers, &served{server: a.newServer(a.adminHandler()), listener: admin})
-		adminURL = "http://" + admin.Addr().String()
+		admin.server = a.newServer(a.adminHandler())
+		adminURL = "http://" + admin.listener.Addr().String()
 	}
+	if a.config.TLS() {
+		end, err := a.speakTLS(public, add)
+		if err != nil {
+			return err
+		}
+		defer end()
+	}
+	a.audit.record(ctx, audit.Event{Kind: audit.Started, Object: a.version})
+	defer a.audit.record(context.WithoutCancel(ctx), audit.Event{Kind: audit.Stopped, Object: a.version})
 	group, ctx := errgroup.WithContext(ctx)
 	for _, s := range servers {
+		s.begun = true
 		group.Go(s.run)
 	}
 	group.Go(func() error {
 		<-ctx.Done()
 		return a.drain(context.WithoutCancel(ctx), servers)
 	})
-	ready(urlOf(listener), adminURL)
+	ready(mcpURL, adminURL)
 	return group.Wait() //nolint:wrapcheck // wrapped by run and drain
 }
 
-// urlOf returns the URL of the endpoint at the address that is listened on.
-func urlOf(l net.Listener) string { return "http://" + l.Addr().String() + "/mcp" }
-
-// shownURL is urlOf as far as whoever came by loopback can use it: that of another
-// address than loopback tells of the operator's network and may lead nowhere.
-func shownURL(l net.Listener) string {
-	if a, ok := l.Addr().(*net.TCPAddr); ok && a.IP.IsLoopback() {
-		return urlOf(l)
+// site is what callers find: the endpoint, and pages beside it that name its URL to whoever came by loopback.
+func (a *App) site(mcpURL string, l net.Listener) http.Handler {
+	mux := http.NewServeMux()
+	endpoint := a.metrics.Count("mcp", a.mcp.Handler())
+	mux.Handle("/", endpoint)
+	local := ""
+	if isLoopback(l) {
+		local = mcpURL
 	}
-	return ""
+	pages := a.metrics.Count("page", a.mcp.Pages(about.Pages(local), about.Pages("")))
+	mux.Handle(about.CardPath, pages)
+	mux.Handle(about.LLMsPath, pages)
+	return exactPaths(mux, endpoint)
+}
+
+// closeUnserved closes the listeners of servers that never were to run.
+func closeUnserved(servers []*served) (err error) {
+	for _, s := range servers {
+		if !s.begun {
+			err = errors.Join(err, s.listener.Close())
+		}
+	}
+	return err
+}
+
+// urlOf returns the URL of the endpoint at the address that is listened on, or under the first name of the server.
+func (a *App) urlOf(l net.Listener) string {
+	scheme, host := "http", l.Addr().String()
+	if a.config.TLS() {
+		scheme = "https"
+	}
+	if len(a.config.Domains) > 0 {
+		host = a.config.Domains[0]
+		if port := portOf(l); port != httpsPort {
+			host += ":" + strconv.Itoa(port)
+		}
+	}
+	return scheme + "://" + host + "/mcp"
+}
+
+// isLoopback reports whether an address leads to this machine alone: that of another one tells of the operator's
+// network and may lead nowhere.
+func isLoopback(l net.Listener) bool {
+	a, ok := l.Addr().(*net.TCPAddr)
+	return ok && a.IP.IsLoopback()
 }
 
 // drain lets calls in flight end, and then closes the connections. Meanwhile /readyz says
@@ -87,14 +142,19 @@ func (a *App) drain(ctx context.Context, servers []*served) error {
 	return all
 }
 
-// served is a server and the address that it listens on.
+// served is a server and the address that it listens on. It speaks TLS if its server has a TLSConfig.
 type served struct {
 	server   *http.Server
 	listener net.Listener
+	begun    bool
 }
 
 func (s *served) run() error {
-	if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+	serve := s.server.Serve
+	if s.server.TLSConfig != nil {
+		serve = func(l net.Listener) error { return s.server.ServeTLS(l, "", "") }
+	}
+	if err := serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve %s: %w", s.listener.Addr(), err)
 	}
 	return nil
@@ -106,8 +166,22 @@ func (s *served) run() error {
 func (a *App) newServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: headerBytes,
-		ErrorLog: slog.NewLogLogger(a.log.Handler(), slog.LevelWarn),
+		ErrorLog: log.New(serverLog{a.log}, "", 0),
 	}
+}
+
+// serverLog takes what an http.Server has to say. Handshakes that fail are a detail: everybody on the internet may
+// send what is none.
+type serverLog struct{ log *slog.Logger }
+
+// Write logs one message.
+func (l serverLog) Write(p []byte) (int, error) {
+	level := slog.LevelWarn
+	if bytes.HasPrefix(p, []byte("http: TLS handshake error")) {
+		level = slog.LevelDebug
+	}
+	l.log.Log(context.Background(), level, string(bytes.TrimSpace(p)))
+	return len(p), nil
 }
 
 func listen(ctx context.Context, address string) (net.Listener, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"runpython/internal/kernel"
 	"runpython/internal/llm"
 )
 
@@ -79,11 +80,12 @@ type ModelUse struct {
 // A Run is one execution of code.
 type Run struct {
 	Code     string
-	Stdout   string // valid UTF-8, at most MaxStreamBytes, with a visible mark where bytes were left out
-	Stderr   string // the same
-	Value    string // the value of the last expression as text, "" when there was none
-	Error    string // the traceback, or the sentence that names the limit that ended the run
-	Limited  bool   // Error is such a sentence
+	Stdout   string        // valid UTF-8, at most MaxStreamBytes, with a visible mark where bytes were left out
+	Stderr   string        // the same
+	Value    string        // the value of the last expression as text, "" when there was none
+	Error    string        // the traceback, or the sentence that names the limit that ended the run
+	Status   kernel.Status // how it ended; "" where only the record of a run is left
+	Limited  bool          // Error is the sentence that names a limit
 	Duration time.Duration
 }
 

@@ -8,10 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"runpython/internal/fault"
+	"runpython/internal/kernel"
 	"runpython/internal/store"
 )
 
@@ -21,10 +21,17 @@ type Checkpoints interface {
 	// twice, is called with its Environment and Preloaded before it exists, and fills it as it was. What may be shown
 	// of an error says why the variables cannot come back; one that is fault.Busy or fault.Canceled is of the moment.
 	Resume(ctx context.Context, start Start, dir string, prepare func(environment string, preloaded bool) error) (Interpreter, error)
+	// Rescue calls keep for each guest of a killed process whose label is wanted, of which one is here mostly; see Service.Rescue.
+	// The guest is removed then, unless keep says to leave it.
+	Rescue(ctx context.Context, wanted func(label string) bool, keep func(ctx context.Context, g Stranded) (leave bool, err error)) error
 	// Copy makes the folder to, which is not there before, a checkpoint like the one in the folder from.
 	Copy(from, to string) error
 	// Remove removes the checkpoint in the folder dir, if there is one, and what killed processes have left of it.
 	Remove(dir string) error
+	// Size is what the checkpoint in the folder dir takes on the disk alone, and Shared what checkpoints and the
+	// guests ahead share of it.
+	Size(dir string) (bytes int64, err error)
+	Shared() (bytes int64, err error)
 	// Bound names what checkpoints of this program depend on: one of another name is not used.
 	Bound() string
 	// Dir is the folder in which each checkpoint has one of its own, with others of a name that begins with a dot.
@@ -37,6 +44,10 @@ const (
 	closeTime      = 20 * time.Second
 	// checkpointsAtOnce bounds those that are made side by side.
 	checkpointsAtOnce = 4
+	// quietlyAtOnce bounds those that are made beside their chats: each holds its image in memory, and takes processors from whoever
+	// works. quietlyQueued bounds those and others that wait for it.
+	quietlyAtOnce = 2
+	quietlyQueued = 8
 	// checkpointAgain is how long one that could not be made is not tried again without need.
 	checkpointAgain = time.Minute
 	// quietTime is how long a chat has been quiet when a checkpoint of it is made in the background.
@@ -54,9 +65,6 @@ func (c *conversation) changed() bool { return c.touched.Load() != c.stored.Load
 // restorable reports whether the checkpoint has the variables of the last turn; the caller has the chat.
 func (c *conversation) restorable() bool { return c.checkpoint != nil && !c.changed() }
 
-// since is how long ago a time in Unix nanoseconds was.
-func since(at *atomic.Int64) time.Duration { return time.Since(time.Unix(0, at.Load())) }
-
 // setCheckpoint notes the checkpoint that has what was done until touched; the caller has the chat.
 func (c *conversation) setCheckpoint(p *store.Checkpoint, touched int64) {
 	c.checkpoint = p
@@ -66,18 +74,12 @@ func (c *conversation) setCheckpoint(p *store.Checkpoint, touched int64) {
 	c.stored.Store(touched)
 }
 
-// written makes a checkpoint of an interpreter and returns the name of its folder. The caller need not have the chat.
-func (s *Service) written(ctx context.Context, k Interpreter) (folder string, err error) {
+// written has an interpreter make a checkpoint, and returns the name of its folder. The caller need not have the chat.
+func (s *Service) written(ctx context.Context, make func(ctx context.Context, dir string) error) (folder string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, checkpointTime)
 	defer cancel()
-	select {
-	case s.writing <- struct{}{}:
-		defer func() { <-s.writing }()
-	case <-ctx.Done():
-		return "", fmt.Errorf("wait for other checkpoints: %w", ctx.Err())
-	}
 	folder = newFolder()
-	if err := k.Checkpoint(ctx, s.folderOf(folder)); err != nil {
+	if err := make(ctx, s.folderOf(folder)); err != nil {
 		return "", errors.Join(err, s.options.Checkpoints.Remove(s.folderOf(folder)))
 	}
 	return folder, nil
@@ -102,7 +104,11 @@ func (s *Service) record(ctx context.Context, c *conversation, p store.Checkpoin
 // saveCheckpoint writes the record of a checkpoint. Folders that are not needed any more are removed, or this one's after
 // an error.
 func (s *Service) saveCheckpoint(ctx context.Context, l store.Lease, p store.Checkpoint) error {
-	gone, err := s.options.Store.SaveCheckpoint(ctx, l, p)
+	var gone []string
+	var err error
+	if p.Bytes, err = s.options.Checkpoints.Size(s.folderOf(p.Folder)); err == nil {
+		gone, err = s.options.Store.SaveCheckpoint(ctx, l, p)
+	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("note a checkpoint: %w", err), s.options.Checkpoints.Remove(s.folderOf(p.Folder)))
 	}
@@ -130,8 +136,14 @@ func (s *Service) preserve(ctx context.Context, c *conversation) error {
 	case c.restorable():
 		return nil
 	}
+	select {
+	case s.writing <- struct{}{}:
+		defer func() { <-s.writing }()
+	case <-ctx.Done():
+		return fmt.Errorf("wait for other checkpoints: %w", ctx.Err())
+	}
 	touched := c.touched.Load()
-	folder, err := s.written(ctx, c.kernel)
+	folder, err := s.written(ctx, c.kernel.Checkpoint)
 	if err != nil {
 		return err
 	}
@@ -163,43 +175,72 @@ func (s *Service) rest(ctx context.Context, c *conversation) error {
 		return nil
 	}
 	defer c.leave()
-	if c.gone || c.kernel == nil || since(&c.rested) < s.options.Limits.Idle {
+	if c.gone || c.kernel == nil || s.since(&c.rested) < s.options.Limits.Idle {
 		return nil
 	}
 	if !c.fresh && !c.kernel.Lost() {
 		if err := s.preserve(ctx, c); err != nil {
-			c.refused.Store(time.Now().UnixNano())
+			c.refused.Store(s.options.Now().UnixNano())
 			return fmt.Errorf("make a checkpoint of chat %s: %w", c.id, err)
 		}
 	}
 	return s.hibernate(ctx, c, c.loss)
 }
 
-// preserveBeside makes a checkpoint of a quiet chat while its next turn may begin, which waits only as long as the
-// interpreter stands still. What a turn has done meanwhile would be in it or not: then it is given up.
+// preserveSoon has a checkpoint made of a quiet chat, unless too many wait for theirs.
+func (s *Service) preserveSoon(ctx context.Context, c *conversation) {
+	select {
+	case s.queued <- struct{}{}:
+	default:
+		return
+	}
+	begun := s.beside(ctx, c, func(ctx context.Context) error {
+		defer func() { <-s.queued }()
+		s.quietly <- struct{}{}
+		defer func() { <-s.quietly }()
+		return s.preserveBeside(ctx, c)
+	})
+	if !begun {
+		<-s.queued
+	}
+}
+
+// preserveBeside makes a checkpoint of a quiet chat while its next turn may begin, which goes first: the checkpoint is
+// given up then. One that holds too much for that gets its own when it is idle.
 func (s *Service) preserveBeside(ctx context.Context, c *conversation) error {
 	if !c.tryEnter() {
 		return nil
 	}
-	kernel, turn, touched := c.kernel, c.turns, c.touched.Load()
-	skip := c.gone || kernel == nil || !c.saved || c.fresh || c.restorable() || kernel.Lost()
+	k, turn, touched := c.kernel, c.turns, c.touched.Load()
+	skip := c.gone || k == nil || !c.saved || c.fresh || c.restorable() || k.Lost()
 	c.leave()
 	if skip {
 		return nil
 	}
-	folder, err := s.written(ctx, kernel)
+	folder, err := s.written(ctx, k.CheckpointBeside)
 	if err == nil && !c.tryEnter() {
 		return s.options.Checkpoints.Remove(s.folderOf(folder)) //nolint:wrapcheck // logged as what it is
 	}
 	if err != nil {
-		c.refused.Store(time.Now().UnixNano())
-		return fmt.Errorf("make a checkpoint of chat %s: %w", c.id, err)
+		return s.notPreserved(c, err)
 	}
 	defer c.leave()
-	if c.gone || c.kernel != kernel || c.touched.Load() != touched {
+	if c.gone || c.kernel != k || c.touched.Load() != touched {
 		return s.options.Checkpoints.Remove(s.folderOf(folder)) //nolint:wrapcheck // logged as what it is
 	}
 	return s.record(ctx, c, store.Checkpoint{Folder: folder, Bound: s.options.Checkpoints.Bound(), Turn: turn}, touched)
+}
+
+// notPreserved notes why there is no checkpoint, and returns it if it is an error.
+func (s *Service) notPreserved(c *conversation, err error) error {
+	if errors.Is(err, kernel.ErrDisturbed) {
+		return nil
+	}
+	c.refused.Store(s.options.Now().UnixNano())
+	if errors.Is(err, kernel.ErrTooLarge) {
+		return nil
+	}
+	return fmt.Errorf("make a checkpoint of chat %s: %w", c.id, err)
 }
 
 // loadCheckpoint finds the checkpoint that a chat has, and whether something ran in a turn since then; the caller has the chat.

@@ -12,6 +12,7 @@ import (
 
 	"runpython/internal/chat"
 	"runpython/internal/fault"
+	"runpython/internal/kernel"
 	"runpython/internal/store"
 	"runpython/internal/store/database"
 )
@@ -24,15 +25,37 @@ type kept struct {
 
 // bedroom keeps checkpoints of fakes in a folder.
 type bedroom struct {
-	world *world
-	dir   string
-	bound string
+	world    *world
+	dir      string
+	bound    string
+	stranded []chat.Stranded // guests of killed processes
+
+	size, shared int64 // bytes of each checkpoint, and of what they share
 }
 
-func (s *bedroom) Dir() string             { return s.dir }
-func (s *bedroom) Bound() string           { return s.bound }
-func (s *bedroom) Remove(dir string) error { return os.RemoveAll(dir) }
+func (s *bedroom) Dir() string                { return s.dir }
+func (s *bedroom) Bound() string              { return s.bound }
+func (s *bedroom) Size(string) (int64, error) { return s.size, nil }
+func (s *bedroom) Shared() (int64, error)     { return s.shared, nil }
+func (s *bedroom) Remove(dir string) error    { return os.RemoveAll(dir) }
 
+func (s *bedroom) Rescue(ctx context.Context, wanted func(string) bool, keep func(context.Context, chat.Stranded) (bool, error)) error {
+	var left []chat.Stranded
+	var err error
+	for _, g := range s.stranded {
+		leave := true
+		if wanted(g.Label) {
+			var keepErr error
+			leave, keepErr = keep(ctx, g)
+			err = errors.Join(err, keepErr)
+		}
+		if leave {
+			left = append(left, g)
+		}
+	}
+	s.stranded = left
+	return err
+}
 func (s *bedroom) Copy(from, to string) error { return os.CopyFS(to, os.DirFS(from)) }
 
 func (s *bedroom) Resume(_ context.Context, _ chat.Start, dir string, prepare func(string, bool) error) (chat.Interpreter, error) {
@@ -283,62 +306,68 @@ func TestQuietChatGetsACheckpoint(t *testing.T) {
 	wantGot(t, ask(t, s, id, "get x"), chat.Kept)
 }
 
-// A guest of a killed process is rescued under the lease that it had, and under no other.
-func TestRescue(t *testing.T) {
-	keep := func(_ context.Context, dir string) error {
-		text, err := json.Marshal(kept{Names: map[string]bool{"x": true}})
-		return errors.Join(err, os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "kept"), text, 0o600))
+// A checkpoint that a turn has gone before is made once the chat is quiet again, and nobody hears of it.
+func TestDisturbedCheckpointIsMadeLater(t *testing.T) {
+	m := machine{t.TempDir()}
+	s, w := m.sleeping(t, nil)
+	w.against.Store(&kernel.ErrDisturbed)
+	id := ask(t, s, "", "set x").ChatID
+	look := time.Tick(time.Millisecond)
+	for w.disturbed.Load() == 0 {
+		<-look
 	}
+	w.against.Store(nil)
+	for len(m.folders(t)) == 0 || w.checkpoints.Load() == 0 {
+		<-look
+	}
+	wantGot(t, ask(t, s, id, "get x"), chat.Kept)
+}
+
+// What holds too much for a checkpoint beside its chat gets one when it is idle.
+func TestLargeChatIsCheckpointedWhenItIsIdle(t *testing.T) {
+	m := machine{t.TempDir()}
+	s, w := m.sleeping(t, func(o *chat.Options) { o.Limits.Idle = time.Millisecond })
+	w.against.Store(&kernel.ErrTooLarge)
+	id := ask(t, s, "", "set x").ChatID
+	for look := time.Tick(time.Millisecond); s.Living() > 0; {
+		<-look
+	}
+	wantGot(t, ask(t, s, id, "get x"), chat.Restored)
+}
+
+// Issue 7, item 9: checkpoints count for the storage of all chats, each with what it takes, and what they share once.
+func TestCheckpointsCountAsStorage(t *testing.T) {
 	for _, c := range []struct {
-		name  string
-		moved bool // another process had the chat meanwhile
-		busy  bool
-		state chat.State
+		name         string
+		size, shared int64
+		limit        int64
+		kept         int // of three chats, of which one goes since there are too many
 	}{
-		{"idle", false, false, chat.Restored},
-		{"busy", false, true, chat.Restored},
-		{"in other hands since", true, false, chat.Reset},
+		{"little", 10_000, 0, 25_000, 2},
+		{"each too much", 10_000, 0, 5_000, 1},
+		{"too much together", 10_000, 20_000, 25_000, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := machine{t.TempDir()}
-			dead := m.records(t)
-			id := strings.Repeat("a", 26)
-			l, err := dead.Begin(t.Context(), store.Chat{ID: id, Runs: 1})
-			if err == nil {
-				err = errors.Join(saveTurn(t, dead, l, store.Chat{ID: id, Runs: 1}, store.Turn{Number: 1, Runs: []store.Run{{Code: "x"}}}), dead.Release(t.Context(), l, ""))
+			s, _ := m.sleeping(t, func(o *chat.Options) {
+				o.Limits.Kernels, o.Limits.Chats, o.Limits.Storage = 1, 3, c.limit
+				o.Checkpoints.(*bedroom).size, o.Checkpoints.(*bedroom).shared = c.size, c.shared
+			})
+			var ids []string
+			for range 3 {
+				ids = append(ids, ask(t, s, "", "set x").ChatID) // who comes next has the one before make room, with a checkpoint
 			}
-			if c.moved && err == nil {
-				var newer store.Lease
-				if newer, _, err = dead.Take(t.Context(), id); err == nil {
-					err = dead.Release(t.Context(), newer, "")
+			ask(t, s, "", "set x") // as many as there may be: old ones are looked for
+			kept := 0
+			for _, id := range ids {
+				if ask(t, s, id, "get x").ChatID != "" {
+					kept++
 				}
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, _ := m.sleeping(t, nil)
-			if err := s.Rescue(t.Context(), id+" 1", c.busy, keep); err != nil {
-				t.Fatal(err)
-			}
-			reply := ask(t, s, id, "get x")
-			if told := strings.Contains(reply.Text, "interrupted"); reply.State != c.state || told != c.busy {
-				t.Errorf("state %q, told of an interrupt: %v; want %q, %v", reply.State, told, c.state, c.busy)
-			}
-			if again := ask(t, s, id, "set y"); strings.Contains(again.Text, "interrupted") || again.State != chat.Kept {
-				t.Errorf("the turn after: %q, %s", again.State, again.Text)
+			if kept != c.kept {
+				t.Errorf("%d chats are kept; want %d", kept, c.kept)
 			}
 		})
-	}
-}
-
-// Labels are read from the folders of guests, and a guest of another chat than ours is left alone.
-func TestRescueOfUnknown(t *testing.T) {
-	s, _ := machine{t.TempDir()}.sleeping(t, nil)
-	for _, label := range []string{"", "x", "../.. 1", strings.Repeat("a", 26), strings.Repeat("a", 26) + " x", strings.Repeat("b", 26) + " 1"} {
-		err := s.Rescue(t.Context(), label, false, func(context.Context, string) error { panic("it is nobody's") })
-		if err != nil {
-			t.Errorf("Rescue(%q) = %v", label, err)
-		}
 	}
 }
 

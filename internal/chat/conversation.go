@@ -127,12 +127,6 @@ func (c *conversation) tryEnter() bool {
 
 func (c *conversation) leave() { c.turn <- struct{}{} }
 
-// leaveTurn is leave at the end of a turn or an upload.
-func (c *conversation) leaveTurn() {
-	c.rested.Store(time.Now().UnixNano())
-	c.leave()
-}
-
 // state tells what became of the variables since the last turn; the caller has the chat.
 func (c *conversation) state() (state State, reason string) {
 	switch {

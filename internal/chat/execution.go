@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"time"
 	"unicode/utf8"
 
 	"runpython/internal/fault"
@@ -51,7 +50,7 @@ func readMessage(text string) (message.Message, error) {
 // code is not saved as a chat that has begun.
 func (x *execution) run(ctx context.Context) (*Reply, error) {
 	c := x.chat
-	c.used.Store(time.Now().UnixNano())
+	c.used.Store(x.service.options.Now().UnixNano())
 	result, err := x.execute(ctx)
 	if refused, ok := errors.AsType[*refusedError](err); ok {
 		return x.refuse(refused), nil
@@ -139,6 +138,9 @@ func (x *execution) execute(ctx context.Context) (*kernel.Result, error) {
 			return nil, err
 		}
 		if attempt == 0 { // else they are among the packages that were put back
+			if err := x.checkPython(); err != nil {
+				return nil, err
+			}
 			if err := x.installAsked(ctx); err != nil {
 				return nil, err
 			}
@@ -235,7 +237,7 @@ func (x *execution) resume(ctx context.Context) (done bool, err error) {
 // tellInterrupted tells once that the run under way was interrupted when its server was killed, in a restored interpreter.
 func (x *execution) tellInterrupted() {
 	if x.chat.interrupted {
-		x.problems = append(x.problems, "The server was killed while earlier code of this chat was running: that code was interrupted and its output is lost; what it had done until then is there.")
+		x.problems = append(x.problems, "The server was killed while earlier code of this chat was running: that code was interrupted, and what it printed may be lost; what it had done until then is there.")
 	}
 	x.chat.interrupted, x.chat.resumed = false, false
 }

@@ -57,9 +57,11 @@ type world struct {
 	names atomic.Int32 // that were given
 	seen  sync.Map     // words of "once"
 
-	checkpoints atomic.Int32 // that were made
-	refuse      atomic.Bool  // none can be made
-	asleep      func()       // called while one is made, if not nil
+	checkpoints atomic.Int32          // that were made
+	refuse      atomic.Bool           // none can be made
+	asleep      func()                // called while one is made, if not nil
+	against     atomic.Pointer[error] // why none can be made beside a chat
+	disturbed   atomic.Int32          // how often that was so
 
 	mu      sync.Mutex
 	started int
@@ -293,6 +295,15 @@ func (f *fake) Checkpoint(_ context.Context, dir string) error {
 		return err
 	}
 	return errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "kept"), text, 0o600))
+}
+
+// CheckpointBeside is Checkpoint, of a world that may have something against it.
+func (f *fake) CheckpointBeside(ctx context.Context, dir string) error {
+	if against := f.world.against.Load(); against != nil {
+		f.world.disturbed.Add(1)
+		return *against
+	}
+	return f.Checkpoint(ctx, dir)
 }
 
 func (f *fake) Close() error {

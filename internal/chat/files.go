@@ -123,13 +123,13 @@ func (x *execution) keepFiles(ctx context.Context) error {
 	c := differences(known, r.Files, limits)
 	if err := x.fetch(ctx, c); err != nil {
 		x.service.giveUp(ctx, c.files())
-		return fmt.Errorf("keep the files of a run: %w", diskFull(err))
+		return fmt.Errorf("keep the files of a run: %w", ofDisk(err))
 	}
 	err = x.service.refer(ctx, c.files(), func() ([]string, error) {
 		return x.service.options.Store.SaveFiles(ctx, x.chat.lease, x.service.changesOf(x.number(), c.files(), c.deleted))
 	})
 	if err != nil {
-		return fmt.Errorf("keep the files of a run: %w", diskFull(err))
+		return fmt.Errorf("keep the files of a run: %w", ofDisk(err))
 	}
 	for _, m := range c.made[:min(len(c.made), listedFiles)] {
 		x.reply.Files = append(x.reply.Files, File{
@@ -336,10 +336,10 @@ func (x *execution) fetch(ctx context.Context, c *changes) error {
 	return err
 }
 
-// diskFull says what to do when the server's disk is full.
-func diskFull(err error) error {
-	if fault.IsDiskFull(err) {
-		return fault.New(fault.Busy, err, "the server's disk is full; tell the operator")
+// ofDisk says what to do when the server's disk takes nothing.
+func ofDisk(err error) error {
+	if trouble := fault.DiskTrouble(err); trouble != "" {
+		return fault.New(fault.Busy, err, "the server's disk is "+trouble+"; tell the operator")
 	}
 	return err
 }

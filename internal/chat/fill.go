@@ -41,7 +41,7 @@ func (x *execution) fill(ctx context.Context, dir string) error {
 			x.misplaced = append(x.misplaced, f.Path)
 			x.service.options.Log.WarnContext(ctx, "a file of a chat was left out", "chat", x.chat.id, "error", err)
 		default:
-			return fmt.Errorf("put the files of a chat into place: %w", diskFull(err))
+			return fmt.Errorf("put the files of a chat into place: %w", ofDisk(err))
 		}
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"runpython/internal/store"
 )
@@ -25,8 +24,8 @@ func (s *Service) Fork(ctx context.Context, owner, id string) (*Forked, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer c.leaveTurn()
-	f := store.Fork{ID: newID(), Begun: time.Now(), Loss: c.loss}
+	defer s.leaveTurn(c)
+	f := store.Fork{ID: newID(), Begun: s.options.Now(), Loss: c.loss}
 	if c.kernel != nil && !c.fresh && !c.kernel.Lost() {
 		if err := s.preserve(ctx, c); err != nil && !errors.Is(err, errUnsaved) {
 			s.options.Log.WarnContext(ctx, "make a checkpoint", "chat", c.id, "error", err)
@@ -44,7 +43,7 @@ func (s *Service) Fork(ctx context.Context, owner, id string) (*Forked, error) {
 	}
 	if err := s.options.Store.Fork(ctx, c.lease, f); err != nil {
 		s.discardCopies(ctx, f)
-		return nil, fmt.Errorf("fork a chat: %w", lostWrite(diskFull(err)))
+		return nil, fmt.Errorf("fork a chat: %w", lostWrite(ofDisk(err)))
 	}
 	return &Forked{ID: f.ID, Loss: f.Loss}, nil
 }
@@ -69,7 +68,7 @@ func (s *Service) copyCheckpoints(ctx context.Context, c *conversation, f *store
 		from := s.folderOf(p.Folder)
 		p.Folder = newFolder()
 		err := s.options.Checkpoints.Copy(from, s.folderOf(p.Folder))
-		if full := diskFull(err); full != err { //nolint:errorlint // it is another one then
+		if full := ofDisk(err); full != err { //nolint:errorlint // it is another one then
 			s.discardCopies(ctx, *f)
 			return false, fmt.Errorf("fork a chat: %w", full)
 		}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"runpython/internal/agent"
 	"runpython/internal/excerpt"
@@ -60,7 +59,7 @@ func (s *Service) Import(ctx context.Context, owner string, turns []ImportedTurn
 	if err := s.sweep(ctx); err != nil {
 		return "", err
 	}
-	now := time.Now()
+	now := s.options.Now()
 	c := store.Chat{ID: newID(), Owner: owner, Created: now, Used: now}
 	records := make([]store.Turn, len(turns))
 	var pictures []picture
@@ -86,13 +85,13 @@ func (s *Service) Import(ctx context.Context, owner string, turns []ImportedTurn
 	results, files, err := s.keepPictures(latestWithin(pictures))
 	if err != nil {
 		s.giveUp(context.WithoutCancel(ctx), files)
-		return "", diskFull(err)
+		return "", ofDisk(err)
 	}
 	err = s.refer(ctx, files, func() ([]string, error) {
 		return nil, s.options.Store.Import(ctx, c, records, results)
 	})
 	if err != nil {
-		return "", stopped(ctx, fmt.Errorf("import a chat: %w", diskFull(err)))
+		return "", stopped(ctx, fmt.Errorf("import a chat: %w", ofDisk(err)))
 	}
 	return c.ID, nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"runpython/internal/agent"
 	"runpython/internal/excerpt"
@@ -36,7 +35,7 @@ type inquiry struct {
 // answer has the agent answer, and words the reply.
 func (q *inquiry) answer(ctx context.Context) (*Reply, error) {
 	c := q.chat
-	c.used.Store(time.Now().UnixNano())
+	c.used.Store(q.service.options.Now().UnixNano())
 	reply := &Reply{}
 	reply.State, reply.StateReason = c.state()
 	answer, err := q.service.options.Agent.Answer(ctx, agent.Task{

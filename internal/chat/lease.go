@@ -62,6 +62,9 @@ func (s *Service) take(ctx context.Context, c *conversation, waits func()) error
 	for asked := false; ; {
 		l, record, err := s.options.Store.Take(ctx, c.id)
 		if err == nil {
+			if err := s.retrieve(ctx, l); err != nil {
+				return err
+			}
 			if err := s.load(ctx, c, record); err != nil {
 				return err
 			}
@@ -165,29 +168,29 @@ func (s *Service) tendOnce(ctx context.Context) error {
 		case h.Wanted:
 			s.beside(ctx, c, func(ctx context.Context) error { return s.giveAway(ctx, c, lossMoved) })
 		case !s.lives(c):
-			if since(&c.used) > idleKept {
+			if s.since(&c.used) > idleKept {
 				err = errors.Join(err, s.giveAway(ctx, c, ""))
 			}
-		case since(&c.rested) >= s.options.Limits.Idle && since(&c.refused) > checkpointAgain:
+		case s.since(&c.rested) >= s.options.Limits.Idle && s.since(&c.refused) > checkpointAgain:
 			s.beside(ctx, c, func(ctx context.Context) error { return s.rest(ctx, c) })
-		case s.options.Checkpoints != nil && c.changed() && since(&c.rested) >= quietTime && since(&c.refused) > checkpointAgain:
-			s.beside(ctx, c, func(ctx context.Context) error { return s.preserveBeside(ctx, c) })
+		case s.options.Checkpoints != nil && c.changed() && s.since(&c.rested) >= quietTime && s.since(&c.refused) > checkpointAgain:
+			s.preserveSoon(ctx, c)
 		}
 	}
 	return err
 }
 
 // beside does something for a chat that may take a while, which others must not wait for, unless such a thing is
-// under way for it, or for too many. What is begun is brought to its end.
-func (s *Service) beside(ctx context.Context, c *conversation, do func(ctx context.Context) error) {
+// under way for it, or for too many: then it is not begun. What is begun is brought to its end.
+func (s *Service) beside(ctx context.Context, c *conversation, do func(ctx context.Context) error) (begun bool) {
 	select {
 	case s.besides <- struct{}{}:
 	default:
-		return
+		return false
 	}
 	if !c.tended.CompareAndSwap(false, true) {
 		<-s.besides
-		return
+		return false
 	}
 	ctx = context.WithoutCancel(ctx)
 	s.tending.Go(func() {
@@ -197,6 +200,7 @@ func (s *Service) beside(ctx context.Context, c *conversation, do func(ctx conte
 			s.options.Log.ErrorContext(ctx, "look after a chat", "chat", c.id, "error", err)
 		}
 	})
+	return true
 }
 
 // held returns the leases of this process, and forgets which chats it has given away a while ago.

@@ -54,7 +54,7 @@ type Package struct {
 	Was     string // the version before, "" for a new one
 }
 
-// refusedError is why nothing was run: a package that the message asks for is not there.
+// refusedError is why nothing was run: what the message asks for, a package or a Python, is not there.
 type refusedError struct{ reason string }
 
 // Error returns the reason.
@@ -107,7 +107,7 @@ func (x *execution) installAsked(ctx context.Context) error {
 func (x *execution) refuse(e *refusedError) *Reply {
 	x.reply.IsError = true
 	var b blocks
-	b.text("Nothing was run, since what the message asks for is not installed: " + escaped(e.reason) + ".")
+	b.text("Nothing was run, since what the message asks for is not there: " + escaped(e.reason) + ".")
 	x.wordProblems(&b)
 	b.notes(x.message.Notes)
 	x.reply.Text = b.String()

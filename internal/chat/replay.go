@@ -239,7 +239,7 @@ func (r *replay) follow(ctx context.Context, again *execution) error {
 	err := again.fetch(ctx, d)
 	again.service.giveUp(ctx, d.files())
 	if err != nil {
-		return fmt.Errorf("look at the files of a run: %w", diskFull(err))
+		return fmt.Errorf("look at the files of a run: %w", ofDisk(err))
 	}
 	if report.Full {
 		clear(r.there)

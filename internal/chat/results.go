@@ -52,7 +52,7 @@ const (
 func (x *execution) keepResult(ctx context.Context, name, media string, data []byte) (File, error) {
 	hash, size, err := x.service.options.Content.Put(bytes.NewReader(data))
 	if err != nil {
-		return File{}, diskFull(err)
+		return File{}, ofDisk(err)
 	}
 	record := store.File{Path: name, Hash: hash, Size: size, MIMEType: media}
 	most := store.Bounds{Count: keptResults, Bytes: keptResultBytes}
@@ -60,7 +60,7 @@ func (x *execution) keepResult(ctx context.Context, name, media string, data []b
 		return x.service.options.Store.SaveResult(ctx, x.chat.lease, x.chat.runs, record, most)
 	})
 	if err != nil {
-		return File{}, fmt.Errorf("keep a result: %w", diskFull(err))
+		return File{}, fmt.Errorf("keep a result: %w", ofDisk(err))
 	}
 	return File{Path: name, URI: resultURI(x.chat.id, x.chat.runs, name), MIMEType: media, Size: size, Result: true}, nil
 }

@@ -19,6 +19,9 @@ const (
 
 // keepHouse removes at once and then from time to time what nobody needs any more, until ctx ends.
 func (s *Service) keepHouse(ctx context.Context) {
+	if s.options.Beside {
+		return
+	}
 	tick := time.NewTicker(houseEvery)
 	defer tick.Stop()
 	for {
@@ -56,9 +59,11 @@ func (s *Service) sweep(ctx context.Context) error {
 	s.noteUse(records)
 	slices.SortFunc(records, func(a, b store.Chat) int { return a.Used.Compare(b.Used) })
 	excess := len(records) - s.options.Limits.Chats + 1
+	owners := s.overShare(records, stored)
 	for _, r := range records {
-		if excess <= 0 && over <= 0 && time.Since(r.Used) < s.options.Limits.Keep {
-			break
+		own := owners[r.Owner]
+		if excess <= 0 && over <= 0 && own.chats <= 0 && own.bytes <= 0 && s.options.Now().Sub(r.Used) < s.options.Limits.Keep {
+			continue
 		}
 		deleted, err := s.removeIdle(ctx, r)
 		if err != nil {
@@ -67,22 +72,64 @@ func (s *Service) sweep(ctx context.Context) error {
 		if deleted {
 			excess--
 			over -= stored[r.ID]
+			own.chats--
+			own.bytes -= stored[r.ID]
 		}
 	}
 	return nil
 }
 
-// overStorage returns how many bytes each chat has, and by how many all have too much.
+// A share is by how many chats and bytes somebody has too much.
+type share struct {
+	chats int
+	bytes int64
+}
+
+// overShare returns the shares of all owners. The local user has none: the bounds of all chats are theirs.
+func (s *Service) overShare(records []store.Chat, stored map[string]int64) map[string]*share {
+	l := s.options.Limits
+	owners := make(map[string]*share)
+	for _, r := range records {
+		own := owners[r.Owner]
+		if own == nil {
+			own = &share{chats: -l.OwnerChats, bytes: -l.OwnerStorage}
+			owners[r.Owner] = own
+		}
+		own.chats++
+		own.bytes += stored[r.ID]
+	}
+	for owner, own := range owners {
+		if owner == "" || l.OwnerChats == 0 {
+			own.chats = 0
+		}
+		if owner == "" || l.OwnerStorage == 0 {
+			own.bytes = 0
+		}
+	}
+	return owners
+}
+
+// overStorage returns how many bytes each chat has, and by how many all have too much, with what their checkpoints share.
 func (s *Service) overStorage(ctx context.Context) (stored map[string]int64, over int64, err error) {
-	if s.options.Limits.Storage == 0 {
+	if s.options.Limits.Storage == 0 && s.options.Limits.OwnerStorage == 0 {
 		return nil, 0, nil
 	}
 	if stored, err = s.options.Store.Stored(ctx); err != nil {
 		return nil, 0, fmt.Errorf("add up what chats have: %w", err)
 	}
 	over = -s.options.Limits.Storage
+	if s.options.Checkpoints != nil {
+		shared, err := s.options.Checkpoints.Shared()
+		if err != nil {
+			return nil, 0, fmt.Errorf("add up what chats have: %w", err)
+		}
+		over += shared
+	}
 	for _, bytes := range stored {
 		over += bytes
+	}
+	if s.options.Limits.Storage == 0 {
+		over = 0
 	}
 	return stored, over, nil
 }

@@ -40,6 +40,9 @@ type Interpreter interface {
 	// Checkpoint stores the interpreter as it is between two runs as the folder dir, which is not there before. It goes on
 	// as if nothing had been; a run that begins meanwhile waits only as long as it stands still.
 	Checkpoint(ctx context.Context, dir string) error
+	// CheckpointBeside is Checkpoint for an interpreter that nobody waits for: a run that comes meanwhile goes first, which is
+	// kernel.ErrDisturbed. One that holds too much is kernel.ErrTooLarge.
+	CheckpointBeside(ctx context.Context, dir string) error
 	// Close ends the interpreter, also while one of the other methods is under way,
 	// which then returns an error. It is called once.
 	Close() error
@@ -60,8 +63,13 @@ type Options struct {
 	Preload func() pypi.Lock
 	// Agent answers messages in plain language; nil where there is no model.
 	Agent  Agent
+	Python string // version of the interpreters, "3.14.6"; "" where scripts are not to ask for one
 	Limits Limits
 	Log    *slog.Logger
+	// Beside says that other processes keep the store in order: remove what nobody needs.
+	Beside bool
+	// Now is the clock by which chats are idle and old; nil for one that setting the time of the machine does not move.
+	Now func() time.Time
 }
 
 // Limits bound chats and name what bounds their runs, for the sentences that tell of it.
@@ -78,6 +86,9 @@ type Limits struct {
 	Idle        time.Duration // an interpreter that is not used for so long is freed
 	Keep        time.Duration // a chat that is not used for so long is deleted
 	Storage     int64         // bytes of all chats; the least recently used is deleted. 0 for no bound
+	// OwnerChats and OwnerStorage are Chats and Storage of each owner but the local user; 0 for no bound.
+	OwnerChats   int
+	OwnerStorage int64
 }
 
 const (
@@ -96,6 +107,8 @@ type Service struct {
 	places  chan struct{} // holds a token for each turn or upload
 	besides chan struct{} // for each thing that is done for a chat beside its turns
 	writing chan struct{} // for each checkpoint that is being made
+	quietly chan struct{} // for each of them that is made beside its chat
+	queued  chan struct{} // for each of those and of others that wait for it
 
 	// mu guards what follows. It is never held while a turn runs; who holds a chat's
 	// turn may lock it, and under it a turn is only tried, never waited for.
@@ -114,10 +127,14 @@ type Service struct {
 
 // NewService returns a Service, which looks after its chats until it is closed.
 func NewService(options Options) *Service {
+	if options.Now == nil {
+		options.Now = steady()
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Service{
 		options: options, places: make(chan struct{}, turnsAtOnce),
 		besides: make(chan struct{}, besidesAtOnce), writing: make(chan struct{}, checkpointsAtOnce),
+		quietly: make(chan struct{}, quietlyAtOnce), queued: make(chan struct{}, quietlyQueued),
 		chats: make(map[string]*conversation), living: make(map[*conversation]*place),
 		leases: make(map[*conversation]store.Lease), given: make(map[string]time.Time), stopTending: cancel,
 	}
@@ -137,6 +154,9 @@ func (s *Service) arrive() error {
 }
 
 func (s *Service) depart() { <-s.places }
+
+// UnderWay is how many turns and uploads are under way or wait for their chats, at most turnsAtOnce.
+func (s *Service) UnderWay() int { return len(s.places) }
 
 // Turn runs one turn. Code that fails, a limit, an unknown chat and a message that nobody can
 // answer are replies with IsError; an error is a malformed request
@@ -160,7 +180,7 @@ func (s *Service) Turn(ctx context.Context, r Request) (*Reply, error) {
 	if err != nil {
 		return unknownChat(err)
 	}
-	defer c.leaveTurn()
+	defer s.leaveTurn(c)
 	reply, err := s.turnIn(ctx, c, r, read)
 	if !c.saved { // the caller hears of no chat
 		s.drop(c)
@@ -237,7 +257,7 @@ func (s *Service) open(ctx context.Context, owner, id string, waits func()) (*co
 	if err := s.sweep(ctx); err != nil {
 		return nil, stopped(ctx, err)
 	}
-	now := time.Now()
+	now := s.options.Now()
 	c := newConversation(store.Chat{ID: newID(), Owner: owner, Created: now, Used: now})
 	<-c.turn // nobody else knows it
 	s.mu.Lock()

@@ -17,6 +17,8 @@ type Store interface {
 	Ask(ctx context.Context, id string) error
 	Release(ctx context.Context, l store.Lease, loss string) error
 	Check(ctx context.Context, l store.Lease) error
+	// Wrote returns the fence of the lease with which something of a chat was written last.
+	Wrote(ctx context.Context, id string) (fence int64, err error)
 	// Beat says that this process lives, and returns the chats that it has. It is called all the time.
 	Beat(ctx context.Context) ([]store.Held, error)
 

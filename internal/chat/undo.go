@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"runpython/internal/fault"
 	"runpython/internal/store"
@@ -28,7 +27,7 @@ func (s *Service) Undo(ctx context.Context, owner, id string) (*Undone, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer c.leaveTurn()
+	defer s.leaveTurn(c)
 	turns, err := s.options.Store.Turns(ctx, id, 1)
 	if err != nil {
 		return nil, fmt.Errorf("undo a turn: %w", err)
@@ -37,7 +36,7 @@ func (s *Service) Undo(ctx context.Context, owner, id string) (*Undone, error) {
 		return nil, fault.New(fault.NotFound, nil, "the chat has no turn that could be undone")
 	}
 	last := turns[0]
-	u := store.Undo{Turn: last.Number, Used: time.Now()}
+	u := store.Undo{Turn: last.Number, Used: s.options.Now()}
 	if len(last.Runs) > 0 {
 		u.Run = last.Runs[0].Number
 	}

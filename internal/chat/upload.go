@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"runpython/internal/excerpt"
 	"runpython/internal/fault"
@@ -38,7 +37,7 @@ func (s *Service) PutFile(ctx context.Context, owner, chatID, name string, r io.
 		s.giveUp(context.WithoutCancel(ctx), []store.File{f})
 		return "", noChat(err)
 	}
-	defer c.leaveTurn()
+	defer s.leaveTurn(c)
 	if err := s.upload(ctx, c, f); err != nil {
 		if chatID == "" { // whoever called does not hear of it
 			undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
@@ -62,18 +61,18 @@ func noChat(err error) error {
 func (s *Service) receive(name string, r io.Reader) (store.File, error) {
 	draft, err := s.options.Content.New()
 	if err != nil {
-		return store.File{}, diskFull(err)
+		return store.File{}, ofDisk(err)
 	}
 	n, err := io.Copy(draft, io.LimitReader(r, s.options.Limits.WorkBytes+1))
 	if err == nil && n > s.options.Limits.WorkBytes {
 		err = fault.New(fault.Invalid, nil, fmt.Sprintf("the file is larger than /work may be (%d bytes, --work-size)", s.options.Limits.WorkBytes))
 	}
 	if err != nil {
-		return store.File{}, errors.Join(diskFull(err), draft.Discard())
+		return store.File{}, errors.Join(ofDisk(err), draft.Discard())
 	}
 	f := store.File{Path: name}
 	if err := keep(draft, &f); err != nil {
-		return store.File{}, diskFull(err)
+		return store.File{}, ofDisk(err)
 	}
 	return f, nil
 }
@@ -81,7 +80,7 @@ func (s *Service) receive(name string, r io.Reader) (store.File, error) {
 // upload puts a file that was received into a chat that the caller has. On an error its
 // content is let go.
 func (s *Service) upload(ctx context.Context, c *conversation, f store.File) error {
-	c.used.Store(time.Now().UnixNano())
+	c.used.Store(s.options.Now().UnixNano())
 	deleted, err := s.place(ctx, c, f)
 	if err != nil {
 		s.giveUp(context.WithoutCancel(ctx), []store.File{f})
@@ -91,7 +90,7 @@ func (s *Service) upload(ctx context.Context, c *conversation, f store.File) err
 		return s.options.Store.SaveFiles(ctx, c.lease, s.changesOf(c.turns, []store.File{f}, deleted))
 	})
 	if err != nil {
-		return fmt.Errorf("keep an uploaded file: %w", diskFull(err))
+		return fmt.Errorf("keep an uploaded file: %w", ofDisk(err))
 	}
 	return nil
 }

@@ -91,7 +91,7 @@ func (x *execution) wordOutcome(b *blocks) {
 func (x *execution) newRun() Run {
 	r := x.result
 	run := Run{
-		Stdout: r.Stdout.Text(MaxStreamBytes), Stderr: r.Stderr.Text(MaxStreamBytes), Duration: r.Duration, Error: x.limitSentence(),
+		Stdout: r.Stdout.Text(MaxStreamBytes), Stderr: r.Stderr.Text(MaxStreamBytes), Status: r.Status, Duration: r.Duration, Error: x.limitSentence(),
 	}
 	run.Code, run.Limited = x.chosen().Code, run.Error != ""
 	if r.Value != nil {

@@ -19,7 +19,7 @@ import (
 // The exit codes, a contract. exitCodes is their text in help.
 const (
 	ExitOK          = 0   // done
-	ExitCode        = 1   // the code failed, hit a limit, or there was nothing to run; there is no such chat; of eval, too little has passed or is proved
+	ExitCode        = 1   // the code failed, hit a limit, or there was nothing to run; there is no such chat; the audit log does not hold; of eval, too little has passed or is proved
 	ExitUsage       = 2   // wrong usage: arguments, settings, the file of settings
 	ExitMachine     = 3   // the machine or the build lacks something that is needed
 	ExitFailure     = 4   // the program itself failed, or is too busy; of eval, an attempt could not be played
@@ -28,7 +28,8 @@ const (
 
 const exitCodes = `Exit codes:
   0    done
-  1    the code failed, hit a limit, or there was nothing to run; eval: too little has passed
+  1    the code failed, hit a limit, or there was nothing to run; the audit log does not hold;
+       eval: too little has passed
   2    wrong usage: arguments, settings, the file of settings
   3    the machine or the build lacks something that is needed
   4    the program itself failed, or is too busy; eval: an attempt could not be played

@@ -21,6 +21,7 @@ package config
 
 import (
 	"log/slog"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -52,6 +53,7 @@ type Config struct {
 	Keep       time.Duration // a chat that nobody uses for so long is deleted
 	MaxChats   int           // the one unused longest is deleted
 	MaxStorage int64         // bytes of all chats; the one unused longest is deleted
+	AuditBytes int64         // of the audit log; its oldest files are removed
 
 	// Of packages.
 
@@ -98,6 +100,35 @@ type Config struct {
 	AdminListen string   // host:port of health and metrics, or ""
 	Auth        string   // "" (what the address asks for) or AuthNone
 
+	TrustedProxies []netip.Prefix // whose word on callers' addresses is taken
+
+	// Of what each caller may do; 0 for no bound.
+
+	AddressRequests      int   // HTTP requests of an address in a minute
+	AddressSignIns       int   // sign-ins of an address in a minute
+	AddressRegistrations int   // clients that an address registers in an hour
+	UserCalls            int   // calls of an account in a minute
+	UserRuns             int   // calls of an account at once
+	UserChats            int   // chats that are kept of an account; the one unused longest is deleted
+	UserStorage          int64 // bytes of them; the same
+
+	// Of TLS: neither files nor domains, or one of the two; see CheckServe.
+
+	TLSCert    string   // PEM file of the certificate with its chain, ""
+	TLSKey     string   // PEM file of its key, ""
+	Domains    []string // names for which certificates are got by ACME
+	HTTPListen string   // host:port of plain HTTP that leads to TLS; "" for none, HTTPAuto for what Domains ask for
+	ACMEURL    string   // directory of the server, "" for Let's Encrypt
+	ACMEEmail  string   // that it may write to, ""
+	ACMECA     string   // PEM file of certificates by which it is trusted, "" for the system's
+	ACMEAgree  bool     // to its terms
+
+	// Of audit.
+
+	Lines  int    // that tail prints, 0 for all
+	Follow bool   // tail goes on with those that come
+	Known  string // hash of a line that verify must find, ""
+
 	// Of eval.
 
 	Only     string  // pattern of path.Match over the names of tasks, "" for all
@@ -128,6 +159,10 @@ const (
 
 // DatabaseSQLite is the value of Config.Database for a file in Config.Data.
 const DatabaseSQLite = "sqlite"
+
+// HTTPAuto is the value of Config.HTTPListen that means port 80 of all addresses with
+// Config.Domains, and nothing without. Load replaces it.
+const HTTPAuto = "auto"
 
 // AuthNone is the value of Config.Auth with which anybody who reaches the
 // address may run code.
@@ -177,6 +212,7 @@ func Default(env Lookup) Config {
 		Keep:       30 * 24 * time.Hour,
 		MaxChats:   10_000,
 		MaxStorage: 100 << 30,
+		AuditBytes: 1 << 30,
 
 		Packages:          PackagesAuto,
 		SourceBuilds:      true,
@@ -195,10 +231,22 @@ func Default(env Lookup) Config {
 		Repeat:   1,
 		Parallel: 1,
 
+		Lines: 20,
+
 		Format:    FormatIPYNB,
 		LogFormat: FormatText,
 		LogLevel:  slog.LevelInfo,
 		Listen:    "127.0.0.1:8000",
+
+		HTTPListen: HTTPAuto,
+
+		AddressRequests:      3000,
+		AddressSignIns:       60,
+		AddressRegistrations: 60,
+		UserCalls:            600,
+		UserRuns:             16,
+		UserChats:            1000,
+		UserStorage:          20 << 30,
 	}
 }
 

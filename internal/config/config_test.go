@@ -76,6 +76,7 @@ func TestDefaults(t *testing.T) {
 		Keep:       720 * time.Hour,
 		MaxChats:   10_000,
 		MaxStorage: 100 << 30,
+		AuditBytes: 1 << 30,
 
 		Packages:          config.PackagesAuto,
 		SourceBuilds:      true,
@@ -94,11 +95,21 @@ func TestDefaults(t *testing.T) {
 		Repeat:   1,
 		Parallel: 1,
 
+		Lines: 20,
+
 		Format: "ipynb",
 
 		LogFormat: config.FormatText,
 		LogLevel:  slog.LevelInfo,
 		Listen:    "127.0.0.1:8000",
+
+		AddressRequests:      3000,
+		AddressSignIns:       60,
+		AddressRegistrations: 60,
+		UserCalls:            600,
+		UserRuns:             16,
+		UserChats:            1000,
+		UserStorage:          20 << 30,
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(config.Secret{}, egress.Policy{})); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
@@ -186,6 +197,8 @@ func TestRanges(t *testing.T) {
 		{"host-tools", []string{"true", "false"}, []string{"maybe", "yes"}, "true or false"},
 		{"auth", []string{"none", ""}, []string{"basic"}, "none"},
 		{"listen", []string{"127.0.0.1:0", "[::1]:65535", "localhost:80", "0.0.0.0:1"}, []string{"127.0.0.1", ":http", "127.0.0.1:65536", "example.org:80", "127.0.0.1:-1", ""}, ""},
+		{"trusted-proxy", []string{"10.0.0.5", "10.0.0.0/8", "::1", "fd00::/8", "0.0.0.0/1"},
+			[]string{"0.0.0.0/0", "::/0", "proxy", "10.0.0.0/33", "fe80::1%eth0", "::ffff:10.0.0.0/104", ""}, ""},
 		{"allow-host", []string{"run.example.org", "box", "10.0.0.7", "xn--bcher-kva.example"},
 			[]string{"https://run.example.org", "run.example.org:8000", "*", "a b", "b\u00fccher.example", "", strings.Repeat("x", 254)}, "without scheme and port"},
 		{"admin-listen", []string{"", "127.0.0.1:9000"}, []string{"9000"}, "IP:PORT"},

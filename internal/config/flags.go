@@ -66,6 +66,7 @@ func (f *Flags) add(fs *pflag.FlagSet, s setting) {
 // source overrules.
 func (f *Flags) Load(env Lookup) (Config, error) {
 	c := f.base
+	c.Listen = "" // until it is known whether somebody has set it
 	var errs []error
 	if path := f.file(env); path != "" {
 		errs = append(errs, applyFile(&c, path))
@@ -84,6 +85,7 @@ func (f *Flags) Load(env Lookup) (Config, error) {
 	if err := errors.Join(errs...); err != nil {
 		return Config{}, err
 	}
+	c.listenWhere(f.base.Listen)
 	if c.Data == "" {
 		return Config{}, &Error{Where: "--data", Reason: "must be given, since the environment names no home directory"}
 	}

@@ -30,10 +30,55 @@ func IsLoopback(address string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
+// Where a server with Config.Domains listens unless it is told otherwise.
+const (
+	httpsAddress = ":443"
+	httpAddress  = ":80"
+)
+
+// listenWhere fills in addresses that nobody has set; plain is that of a server without Domains.
+func (c *Config) listenWhere(plain string) {
+	domains := len(c.Domains) > 0
+	switch {
+	case c.Listen == "" && domains:
+		c.Listen = httpsAddress
+	case c.Listen == "":
+		c.Listen = plain
+	}
+	switch {
+	case c.HTTPListen == HTTPAuto && domains:
+		c.HTTPListen = httpAddress
+	case c.HTTPListen == HTTPAuto:
+		c.HTTPListen = ""
+	}
+}
+
+// TLS tells whether serve speaks TLS.
+func (c Config) TLS() bool { return c.TLSCert != "" || len(c.Domains) > 0 }
+
+// checkTLS checks what the settings of TLS mean together.
+func (c Config) checkTLS() error {
+	switch {
+	case (c.TLSCert == "") != (c.TLSKey == ""):
+		return &Error{Where: "--tls-cert", Reason: "goes together with --tls-key: one without the other is of no use"}
+	case c.TLSCert != "" && len(c.Domains) > 0:
+		return &Error{Where: "--domain", Value: c.Domains[0], Reason: "gets certificates itself: leave out --tls-cert and --tls-key"}
+	case len(c.Domains) > 0 && !c.ACMEAgree:
+		return &Error{Where: "--domain", Value: c.Domains[0], Reason: "gets certificates from an ACME server, Let's Encrypt unless --acme-url names another, " +
+			"whose terms of service you must have accepted: say so with --acme-agree"}
+	case c.HTTPListen != "" && !c.TLS():
+		return &Error{Where: "--http-listen", Value: c.HTTPListen, Reason: "leads to TLS, which needs --domain or --tls-cert"}
+	}
+	return nil
+}
+
 // CheckServe checks what settings of serve mean together: an address that other
 // machines can reach needs sign-in, which is not there yet, or the word that it is to be
 // open to everybody. Its error is an [Error].
 func (c Config) CheckServe() error {
+	if err := c.checkTLS(); err != nil {
+		return err
+	}
 	for _, l := range []struct{ where, address string }{
 		{"--listen", c.Listen}, {"--admin-listen", c.AdminListen},
 	} {
@@ -44,9 +89,14 @@ func (c Config) CheckServe() error {
 			"and sign-in is not there yet: listen on 127.0.0.1 and reach it through a proxy that " +
 			"asks for a login or an SSH tunnel, or say --auth none to let everybody who reaches it run code"}
 	}
-	_, port, _ := splitAddress(c.Listen)
-	if c.AdminListen == c.Listen && port != 0 {
-		return &Error{Where: "--admin-listen", Value: c.AdminListen, Reason: "must not be the address of --listen"}
+	for _, l := range []struct{ where, address, other, of string }{
+		{"--admin-listen", c.AdminListen, c.Listen, "--listen"},
+		{"--http-listen", c.HTTPListen, c.Listen, "--listen"},
+		{"--http-listen", c.HTTPListen, c.AdminListen, "--admin-listen"},
+	} {
+		if _, port, _ := splitAddress(l.address); l.address != "" && l.address == l.other && port != 0 {
+			return &Error{Where: l.where, Value: l.address, Reason: "must not be the address of " + l.of}
+		}
 	}
 	return nil
 }

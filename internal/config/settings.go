@@ -48,6 +48,9 @@ const (
 	undo   = "undo"
 	remove = "delete"
 	backup = "backup"
+
+	tail   = "tail" // of the audit log, as the next one
+	verify = "verify"
 )
 
 // settings returns the table, in the order of help.
@@ -86,6 +89,8 @@ func settings() []setting {
 			func(c *Config) *int { return &c.MaxChats }),
 		entry("max-storage", size(1<<20, 1<<50), "size of all kept chats; the one unused longest is deleted", nil,
 			func(c *Config) *int64 { return &c.MaxStorage }),
+		entry("audit-size", size(16<<20, 1<<50), "size of the audit log; its oldest files are removed", nil,
+			func(c *Config) *int64 { return &c.AuditBytes }),
 		entry("log-format", choice(FormatText, FormatJSON), "form of the log on standard error", nil,
 			func(c *Config) *string { return &c.LogFormat }),
 		entry("log-level", level(), "least level that is logged (chat and doctor: warn)", nil,
@@ -108,7 +113,7 @@ func settings() []setting {
 			func(c *Config) *string { return &c.Output }),
 		repeated("file", word("FILE"), "put this file into /work before the run; may be repeated", []string{chat},
 			func(c *Config) *[]string { return &c.Files }),
-	}, slices.Concat(packageSettings(), modelSettings(), evalSettings(), keptSettings())...)
+	}, slices.Concat(servingSettings(), packageSettings(), modelSettings(), evalSettings(), keptSettings(), auditSettings())...)
 }
 
 // variablePrefix begins the name of each variable of a setting.

@@ -377,8 +377,11 @@ func TestGuestIsCheckpointedAndRestored(t *testing.T) {
 	if got := raw(t, first, setup.Key, connect); !strings.Contains(got, "200 Connection established") {
 		t.Fatal(got)
 	}
-	snapshot, err := first.Snapshot(t.Context(), true)
+	snapshot, err := first.NewSnapshot()
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := snapshot.Take(t.Context(), true); err != nil {
 		t.Fatalf("checkpoint with a connection that is open: %v", err)
 	}
 	dir := filepath.Join(setup.Config.Data, "stored")

@@ -92,3 +92,14 @@ func Shown(err error) (Kind, string) {
 func IsDiskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
+
+// DiskTrouble says what a disk is that has refused a write, "full" or "read-only"; "" when err does not come from one.
+func DiskTrouble(err error) string {
+	switch {
+	case IsDiskFull(err):
+		return "full"
+	case errors.Is(err, syscall.EROFS):
+		return "read-only"
+	}
+	return ""
+}

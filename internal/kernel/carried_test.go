@@ -51,6 +51,7 @@ var carriedByLibraries = []struct{ name, before, after, want string }{
 
 // Issue 7, item 6.
 func TestWhatACheckpointCarries(t *testing.T) {
+	guesttest.Long(t)
 	s := guesttest.NewSetup(t)
 	carry(t, s, carried)
 }

@@ -1,6 +1,7 @@
 package kernel_test
 
 import (
+	"errors"
 	"io/fs"
 	"math"
 	"os"
@@ -19,6 +20,12 @@ const (
 	// smallFrame is what most chats with pandas hold, largeFrame 200 MB that nothing makes shorter.
 	smallFrame = "import numpy as np, pandas as pd\ndf = pd.DataFrame({'a': range(1000), 'b': np.random.random(1000)})"
 	largeFrame = smallFrame + "\nbig = pd.DataFrame(np.random.random((250_000, 100)))"
+)
+
+// The moments after the begin of a checkpoint at which a run comes: one is the worst.
+const (
+	disturbEvery = 4 * time.Millisecond
+	disturbances = 20
 )
 
 // BenchmarkCheckpoint tells, beside the time of a checkpoint in all, for how long a run that comes in the middle of
@@ -48,9 +55,13 @@ func BenchmarkCheckpoint(b *testing.B) {
 			dir := filepath.Join(s.Config.Data, "stored")
 			answer(b, k, of.code)
 			var checkpoints, pauses, restores []time.Duration
-			for range b.N {
-				spent, pause := checkpointBeside(b, k, dir)
-				checkpoints, pauses = append(checkpoints, spent), append(pauses, pause)
+			for i := range b.N {
+				pauses = append(pauses, disturbOnce(b, k, dir, time.Duration(i%disturbances)*disturbEvery))
+				begun := time.Now()
+				if err := k.CheckpointBeside(b.Context(), dir); err != nil {
+					b.Fatal(err)
+				}
+				checkpoints = append(checkpoints, time.Since(begun))
 				restores = append(restores, restoreOnce(b, s, h, dir))
 			}
 			b.ReportMetric(0, "ns/op")
@@ -78,25 +89,21 @@ func answer(b *testing.B, k *kernel.Kernel, code string) {
 	}
 }
 
-// checkpointBeside makes a checkpoint while runs go on, and returns the longest of them too.
-func checkpointBeside(b *testing.B, k *kernel.Kernel, dir string) (spent, pause time.Duration) {
+// disturbOnce returns how long a run takes that comes so long after the begin of a checkpoint.
+func disturbOnce(b *testing.B, k *kernel.Kernel, dir string, after time.Duration) time.Duration {
 	b.Helper()
 	done := make(chan error, 1)
-	begun := time.Now()
-	go func() { done <- k.Checkpoint(b.Context(), dir) }()
-	for {
-		asked := time.Now()
-		answer(b, k, "1+1")
-		pause = max(pause, time.Since(asked))
-		select {
-		case err := <-done:
-			if err != nil {
-				b.Fatal(err)
-			}
-			return time.Since(begun), pause
-		default:
-		}
+	go func() { done <- k.CheckpointBeside(b.Context(), dir) }()
+	if after > 0 {
+		<-time.After(after)
 	}
+	asked := time.Now()
+	answer(b, k, "1+1")
+	spent := time.Since(asked)
+	if err := <-done; err != nil && !errors.Is(err, kernel.ErrDisturbed) {
+		b.Fatal(err)
+	}
+	return spent
 }
 
 func restoreOnce(b *testing.B, s *guesttest.Setup, h *sandbox.Host, dir string) time.Duration {

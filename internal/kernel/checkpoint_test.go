@@ -1,6 +1,7 @@
 package kernel_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -95,6 +96,7 @@ func TestCheckpoint(t *testing.T) {
 
 // A guest that stands still between turns is checkpointed as well, and stands still again after it.
 func TestCheckpointOfAGuestThatStandsStill(t *testing.T) {
+	guesttest.Long(t)
 	s := guesttest.NewSetup(t)
 	h := s.Open(t)
 	k := s.Kernel(t, h, 0)
@@ -153,6 +155,7 @@ func TestCheckpointOfAnEndedInterpreter(t *testing.T) {
 
 // Issue 7, item 7: two guests restored from one checkpoint draw different numbers, unless the code had seeded.
 func TestRandomnessAfterARestore(t *testing.T) {
+	guesttest.Long(t)
 	s := guesttest.NewSetup(t)
 	h := s.Open(t)
 	dir := stored(t, s)
@@ -231,6 +234,7 @@ func TestRandomnessOfNumpyAfterARestore(t *testing.T) {
 
 // Runs and checkpoints may come from anywhere: each checkpoint is of a moment between two runs.
 func TestCheckpointsBesideRuns(t *testing.T) {
+	guesttest.Long(t)
 	s := guesttest.NewSetup(t)
 	h := s.Open(t)
 	k := s.Kernel(t, h, 0)
@@ -267,8 +271,88 @@ func TestCheckpointsBesideRuns(t *testing.T) {
 	}
 }
 
+// Issue 7, item 3: a run goes before a checkpoint beside it, which is given up wherever it is; variables are not touched by it,
+// and the next checkpoint has all of them.
+func TestRunGoesBeforeACheckpoint(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	h := s.Open(t)
+	k := s.Kernel(t, h, 0)
+	dir := stored(t, s)
+	evaluate(t, k, "import os; held = os.urandom(64 << 20); n = 0; f = open('f', 'w')")
+	disturbed, runs := 0, 0
+	for disturbed < 5 && runs < 500 {
+		made := make(chan error, 1)
+		go func() { made <- k.CheckpointBeside(t.Context(), dir) }()
+		for over := false; !over; runs++ {
+			if r := execute(t, k, "n += 1; print(n, file=f, flush=True)"); r.Status != kernel.OK || r.Late.Len() != 0 {
+				t.Fatalf("run %d: %+v", runs, r)
+			}
+			select {
+			case err := <-made:
+				over = true
+				if errors.Is(err, kernel.ErrDisturbed) {
+					disturbed++
+				} else if err != nil {
+					t.Fatal(err)
+				}
+			default:
+			}
+		}
+	}
+	if disturbed == 0 {
+		t.Error("no checkpoint gave way to a run")
+	}
+	if err := k.CheckpointBeside(t.Context(), dir); err != nil {
+		t.Fatalf("checkpoint of a quiet interpreter: %v", err)
+	}
+	const look = "n, len(held), len(open('f').read().split())"
+	want := fmt.Sprintf("(%d, %d, %d)", runs, 64<<20, runs)
+	if got := evaluate(t, k, look); got != want {
+		t.Errorf("it has %s; want %s", got, want)
+	}
+	if got := evaluate(t, s.Resume(t, h, dir), look); got != want {
+		t.Errorf("after a restore %s; want %s", got, want)
+	}
+	if left, err := filepath.Glob(filepath.Join(s.Config.Data, "run", "*", "snapshot-*")); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// A caller that gives a checkpoint up has the guest go on.
+func TestCheckpointBesideIsGivenUp(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	k := s.Kernel(t, s.Open(t), 0)
+	dir := stored(t, s)
+	evaluate(t, k, "x = 41")
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := k.CheckpointBeside(ended, dir); !errors.Is(err, context.Canceled) {
+		t.Errorf("CheckpointBeside = %v; want canceled", err)
+	}
+	if got := evaluate(t, k, "x + 1"); got != "42" {
+		t.Errorf("x + 1 is %s", got)
+	}
+}
+
+// An interpreter that holds more than an image in memory may is left alone.
+func TestTooLargeForACheckpointBeside(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	s.Config.ImageBytes = 40 << 20
+	k := s.Kernel(t, s.Open(t), 0)
+	dir := stored(t, s)
+	if err := k.CheckpointBeside(t.Context(), dir); err != nil {
+		t.Errorf("of a small one: %v", err)
+	}
+	evaluate(t, k, "held = b'x' * (64 << 20)")
+	if err := k.CheckpointBeside(t.Context(), dir); !errors.Is(err, kernel.ErrTooLarge) {
+		t.Errorf("CheckpointBeside = %v; want that it is too large", err)
+	}
+	save(t, k, dir)
+}
+
 // CHT-13: a disk that is full costs the checkpoint and nothing else: neither the variables nor the checkpoint before.
 func TestDiskFullAtACheckpoint(t *testing.T) {
+	guesttest.Long(t)
 	s := guesttest.NewSetup(t)
 	if err := unix.Mount("tmpfs", s.Config.Data, "tmpfs", 0, "size=48m"); err != nil {
 		t.Skipf("no file system can be made: %v", err)

@@ -99,8 +99,8 @@ const transferDeadline = 2 * time.Minute
 // file in order; after its last byte, end gets the reason why a file is not whole, or "".
 // An error of sink or end ends it and is returned. It works also when the interpreter has ended.
 func (k *Kernel) Get(ctx context.Context, paths []string, limit int64, sink func(index int, data []byte) error, end func(index int, problem string) error) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	k.enter()
+	defer k.leave()
 	defer k.rest()
 	if err := k.awake(); err != nil {
 		return err
@@ -177,8 +177,8 @@ func (t *transfer) interrupted() {
 // Put writes a file into /work of the living interpreter, which sees it at once.
 // The problem, if not "", is what the guest says against it.
 func (k *Kernel) Put(ctx context.Context, path string, content io.Reader) (problem string, err error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	k.enter()
+	defer k.leave()
 	defer k.rest()
 	if err := k.awake(); err != nil {
 		return "", err

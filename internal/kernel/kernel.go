@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -44,9 +45,11 @@ type Kernel struct {
 	pid     int         // of the interpreter, as the guest numbers it
 	dead    bool        // the interpreter has ended, the guest lives
 	files   *FileReport // what there was in /work when it ended between two runs, nil otherwise
-	lost    bool        // the guest has ended
 	still   *time.Timer
 	watch   *metronome // for the memory
+
+	lost    atomic.Bool // the guest has ended
+	arrival arrival     // of operations
 }
 
 const (
@@ -76,7 +79,7 @@ func Program(dir, key string, limits sandbox.Limits) sandbox.Program {
 			return err
 		},
 		Resume: func(ctx context.Context, s *sandbox.Sandbox) error {
-			g, err := resume(ctx, s.Channel, token)
+			g, err := resume(ctx, s.Channel, token, s.Rescued)
 			s.Greeting = g
 			return err
 		},
@@ -158,11 +161,7 @@ func (k *Kernel) Environment() string { return k.guest.Environment }
 func (k *Kernel) Preloaded() bool { return k.guest.Preloaded }
 
 // Lost reports whether the guest has ended: the kernel can only be closed.
-func (k *Kernel) Lost() bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.lost
-}
+func (k *Kernel) Lost() bool { return k.lost.Load() }
 
 // Close ends the guest and removes it. It ends a run that is under way.
 func (k *Kernel) Close() error {
@@ -170,7 +169,7 @@ func (k *Kernel) Close() error {
 	k.mu.Lock()
 	k.still.Stop()
 	k.watch.stop()
-	k.lost = true
+	k.lost.Store(true)
 	select {
 	case <-k.done:
 	default:
@@ -194,7 +193,7 @@ func (k *Kernel) wakeUp() {
 
 func (k *Kernel) rest() {
 	k.post.shut()
-	if k.lost {
+	if k.lost.Load() {
 		k.watch.stop()
 		return
 	}
@@ -206,7 +205,7 @@ func (k *Kernel) standStill() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.watch.stop()
-	if !k.lost {
+	if !k.lost.Load() {
 		k.guest.Stop()
 	}
 	k.wire.forget()

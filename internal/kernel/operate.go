@@ -45,13 +45,13 @@ func (k *Kernel) converse(ctx context.Context, limit time.Duration, handle func(
 // giveUp ends the guest.
 func (k *Kernel) giveUp(err error) error {
 	k.guest.Kill()
-	k.lost = true
+	k.lost.Store(true)
 	return err
 }
 
 // lose notes that the guest has ended and says why.
 func (k *Kernel) lose() error {
-	k.lost = true
+	k.lost.Store(true)
 	return fmt.Errorf("guest %s has ended: %w", k.guest.ID, k.broken)
 }
 
@@ -71,7 +71,7 @@ func (k *Kernel) say(header any, body []byte) error {
 // awake begins an operation: it lets the guest go on. Code that the last one has left
 // running may have ended the guest. The caller ends the operation with rest, also after an error.
 func (k *Kernel) awake() error {
-	if k.lost {
+	if k.lost.Load() {
 		return fmt.Errorf("guest %s has ended", k.guest.ID)
 	}
 	k.wakeUp()

@@ -25,10 +25,10 @@ type greeting struct {
 }
 
 // resume says hello to a guest that was restored from a chat's checkpoint: its interpreter answers or, if
-// that has ended, init.
-func resume(ctx context.Context, channel *os.File, token string) (g greeting, err error) {
+// that has ended, init. unheard says that the host before was killed, and may not have kept what its last run has told.
+func resume(ctx context.Context, channel *os.File, token string, unheard bool) (g greeting, err error) {
 	again := hello()
-	again["restored"] = true
+	again["restored"], again["unheard"] = true, unheard
 	err = speak(ctx, channel, token, []step{{again, "hello"}}, func(m *message) {
 		if g = (greeting{pid: m.PID, turn: m.N}); m.Op == "died" {
 			g = greeting{died: m}

@@ -95,8 +95,8 @@ type run struct {
 // the time limit does; the chat goes on after it. An error means that nothing
 // ran: the guest is lost, or ctx ended before.
 func (k *Kernel) Run(ctx context.Context, req Request) (*Result, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	k.enter()
+	defer k.leave()
 	defer k.rest()
 	if err := k.awake(); err != nil {
 		return nil, err
@@ -138,7 +138,8 @@ func (k *Kernel) Run(ctx context.Context, req Request) (*Result, error) {
 	k.renewed, k.files = false, nil
 	if err != nil {
 		k.guest.Kill()
-		k.lost, r.result.Lost, r.result.Reset = true, true, true
+		k.lost.Store(true)
+		r.result.Lost, r.result.Reset = true, true
 		if r.why == "" {
 			r.result.Status = Crashed
 		}

@@ -205,7 +205,7 @@ func (s *Server) Close() error {
 // more than its own request.
 func (s *Server) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
-		ctx = traced(ctx, req)
+		ctx = calledFrom(traced(ctx, req), req)
 		defer recovered(ctx, s.log, method, &res, &err)
 		if !offered(method) {
 			return nil, notOffered(method)

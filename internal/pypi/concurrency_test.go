@@ -183,6 +183,7 @@ func withLog(c pypi.Config) pypi.Config {
 //
 // PKG-25.
 func TestPKG25ManyAtOnce(t *testing.T) {
+	guesttest.Long(t)
 	x := warehouse(t)
 	b := open(t, from(x))
 	var wait sync.WaitGroup
@@ -294,6 +295,7 @@ func TestTimeLimit(t *testing.T) {
 //
 // PKG-27.
 func TestPKG27OtherFileSystem(t *testing.T) {
+	guesttest.Long(t)
 	dir, err := os.MkdirTemp("/dev/shm", "pypi") //nolint:usetesting // another file system is the point
 	if err != nil {
 		t.Skipf("no second file system: %v", err)

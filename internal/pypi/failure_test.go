@@ -111,6 +111,7 @@ func TestRefusals(t *testing.T) {
 
 // An index without upload times must not turn every package into "not found".
 func TestIndexWithoutTimes(t *testing.T) {
+	guesttest.Long(t)
 	for _, form := range []string{"JSON", "HTML"} {
 		t.Run(form, func(t *testing.T) {
 			x := shop(t)
@@ -209,6 +210,7 @@ func TestUnreachableIndex(t *testing.T) {
 
 // The password goes to the index and into nothing that comes out.
 func TestCredentials(t *testing.T) {
+	guesttest.Long(t)
 	x := shop(t)
 	x.User, x.Password = "user", "p4ssw0rd/with@signs"
 	secret := url.UserPassword(x.User, x.Password).String()
@@ -281,6 +283,7 @@ func TestCredentialsStayWithTheirOrigin(t *testing.T) {
 
 // PKG-29.
 func TestPKG29CertificateOfACompany(t *testing.T) {
+	guesttest.Long(t)
 	x, authority := indextest.NewTLS(t)
 	x.Add(t, indextest.Wheel{Name: "fine", Version: "1.0"})
 	b := open(t, from(x))
@@ -324,6 +327,7 @@ func TestProxy(t *testing.T) {
 }
 
 func TestFoldersOfWheels(t *testing.T) {
+	guesttest.Long(t)
 	dir := indextest.Folder(t, indextest.Wheel{Name: "top", Version: "1.0", Requires: []string{"leaf"}}, indextest.Wheel{Name: "leaf", Version: "3.0"})
 	x := shop(t)
 	for name, change := range map[string]func(c *pypi.Config){

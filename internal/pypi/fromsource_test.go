@@ -187,6 +187,7 @@ func built(t *testing.T, w *workshop, change func(c *pypi.Config)) bench {
 
 // PKG-12: what has no wheel is built, whoever needs it, in the version that fits.
 func TestPKG12Built(t *testing.T) {
+	guesttest.Long(t)
 	for _, test := range []struct {
 		name, ask string
 		want      string
@@ -228,6 +229,7 @@ func TestPKG12Built(t *testing.T) {
 // What was built is a package like others: it can be imported, verified, and made again of a
 // lock, also by a server that builds nothing as long as it is in the cache.
 func TestBuiltIsKept(t *testing.T) {
+	guesttest.Long(t)
 	w, x := &workshop{}, sources(t)
 	b := built(t, w, from(x))
 	r := b.install(t, "a", pypi.Lock{}, "raw")
@@ -409,6 +411,7 @@ func TestFailedBuilds(t *testing.T) {
 
 // What has sources that must not be built is not said to lack builds.
 func TestSourcesThatAreNotBuilt(t *testing.T) {
+	guesttest.Long(t)
 	w := &workshop{}
 	b := built(t, w, from(sources(t)))
 	for _, ask := range []string{"raw==3.0", "raw==6.0"} {
@@ -423,6 +426,7 @@ func TestSourcesThatAreNotBuilt(t *testing.T) {
 
 // Many chats that need one source, of two programs: one build.
 func TestOneBuildForAll(t *testing.T) {
+	guesttest.Long(t)
 	w, x, dir := &workshop{}, sources(t), t.TempDir()
 	var all sync.WaitGroup
 	for i := range 2 {
@@ -486,6 +490,7 @@ func TestBuildBeyondTheTimeLimit(t *testing.T) {
 // When a server is killed while it builds, nothing half done is taken for a package, and the
 // next one builds anew.
 func TestKilledWhileItBuilds(t *testing.T) {
+	guesttest.Long(t)
 	w, x := &workshop{}, sources(t)
 	b := built(t, w, from(x))
 	c := config(t, b.dir, nil)

@@ -17,16 +17,14 @@ import (
 
 // bindingOf names all that an image of a guest depends on: gVisor, interpreter, program, limits, mounts,
 // kernel, processor, and what is preloaded. An image of the pool and the checkpoint of a chat are of use
-// under the same name only.
+// under the same name only. Where the program lies does not count, nor when it was put there.
 func bindingOf(h *Host, p Preload) string {
 	digest := sha256.New()
 	var system unix.Utsname
 	_ = unix.Uname(&system) // only makes the name less exact
 	cpu, _ := os.ReadFile("/proc/cpuinfo")
 	fmt.Fprintf(digest, "%s %s %x\n", runtime.GOARCH, system.Release, processorFeatures(cpu))
-	if info, err := os.Stat(h.runsc.path); err == nil {
-		fmt.Fprintf(digest, "%s %d %d\n", h.runsc.path, info.Size(), info.ModTime().UnixNano())
-	}
+	fmt.Fprintf(digest, "%s\n", h.runsc.content)
 	specification, _ := json.Marshal(h.spec("/guest", p)) // of plain strings and numbers: cannot fail
 	fmt.Fprintf(digest, "%s %s\n%v %d\n", h.config.Program.Key, specification, h.runsc.flags("/guest"), h.runsc.processors)
 	for _, module := range p.Modules {

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +10,9 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
+	"time"
 )
 
 // Signal sends a signal to the process pid of the guest, as the guest numbers it.
@@ -75,6 +78,48 @@ func call(ctx context.Context, socket, method string, arg map[string]any, files 
 		return refusal(answer.Err)
 	}
 	return nil
+}
+
+// callEvery is how often it is looked whether a call has ended that nobody waits for.
+const callEvery = 10 * time.Millisecond
+
+// awaitCalls waits until the guest's gVisor is in no call, also of a process that was killed or has given it up: two
+// images that are made at the same time end it (seen).
+func (s *Sandbox) awaitCalls(ctx context.Context) error {
+	for {
+		busy, err := isInCall(filepath.Base(s.control))
+		if err != nil || !busy {
+			return err
+		}
+		if !wait(ctx, callEvery) {
+			return fmt.Errorf("wait for an earlier call to a guest: %w", ctx.Err())
+		}
+	}
+}
+
+// What /proc/net/unix says of a socket that is no listening one, such as the end that gVisor has of a connection. It has the
+// name of the listening one.
+const (
+	unixFlagsField = 3
+	unixConnected  = "00000000"
+)
+
+// isInCall reports whether gVisor has a connection over a control socket of that name, which no other guest has.
+func isInCall(name string) (bool, error) {
+	table, err := os.Open("/proc/net/unix")
+	if err != nil {
+		return false, fmt.Errorf("look for calls to a guest: %w", err)
+	}
+	lines := bufio.NewScanner(table)
+	found := false
+	for !found && lines.Scan() {
+		fields := strings.Fields(lines.Text())
+		found = strings.HasSuffix(lines.Text(), "/"+name) && len(fields) > unixFlagsField && fields[unixFlagsField] == unixConnected
+	}
+	if err := errors.Join(lines.Err(), table.Close()); err != nil {
+		return false, fmt.Errorf("look for calls to a guest: %w", err)
+	}
+	return found, nil
 }
 
 // socketPathBytes is how long the name of a socket may be (unix(7)), with the byte at its end.

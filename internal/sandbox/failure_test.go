@@ -22,6 +22,7 @@ import (
 // A umask that hides all from others hides nothing from the guest's user, who is not
 // the owner of what is made for it.
 func TestStartUnderAnyUmask(t *testing.T) {
+	guesttest.Long(t)
 	s := guesttest.NewSetup(t)
 	before := syscall.Umask(0o077)
 	defer syscall.Umask(before)

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"runpython/internal/fault"
@@ -49,6 +50,10 @@ type Config struct {
 	// AwaitPreload keeps the pool empty until Preload is called.
 	AwaitPreload bool
 
+	// ImageBytes is what a guest may hold of which an image is made in memory; 0 for 512 MiB. Each such
+	// image takes up to so much until it is stored.
+	ImageBytes int64
+
 	// Environment is a folder of installed packages that all guests share in place
 	// of Sandbox.Environment, for tests; "" for none.
 	Environment string
@@ -74,6 +79,7 @@ type Stats struct {
 	Failed   int64 // starts and restores that were given up or tried again
 	Live     int64 // guests that exist now, the pool's included
 	Pooled   int64 // guests that wait in the pool
+	Waiting  int64 // starts that wait for other starts
 }
 
 // Host starts guests. It is safe for concurrent use. Close it.
@@ -86,7 +92,7 @@ type Host struct {
 	plain    *image        // of guests without a Preload
 	starts   chan struct{} // one token for each start under way
 
-	started, restored, failed atomic.Int64
+	started, restored, failed, waiting atomic.Int64
 
 	mu     sync.Mutex // guards what follows; a Sandbox's is taken after it
 	live   map[string]*Sandbox
@@ -110,6 +116,8 @@ const (
 	startDeadline = 10 * time.Second
 	// startAttempts is how often a start is tried before it is an error.
 	startAttempts = 3
+	// defaultImageBytes is Config.ImageBytes where nothing is said.
+	defaultImageBytes = 512 << 20
 	// fillPause is how long the pool waits after somebody took a guest, so that
 	// the next start does not compete with that guest's first run.
 	fillPause = 30 * time.Millisecond
@@ -127,10 +135,17 @@ func Open(ctx context.Context, config Config) (*Host, error) {
 	if err != nil {
 		return nil, fault.New(fault.Unsupported, err, "the program for gVisor (--runsc) is not there")
 	}
+	content, err := contentOf(path)
+	if err != nil {
+		return nil, fault.New(fault.Unsupported, err, "the program for gVisor (--runsc) cannot be read")
+	}
 	config.Runsc = path
+	if config.ImageBytes == 0 {
+		config.ImageBytes = defaultImageBytes
+	}
 	h := &Host{
 		config: config,
-		runsc:  runsc{path: path, workBytes: config.Limits.WorkBytes, processors: config.Limits.processors(), egress: config.Egress},
+		runsc:  runsc{path: path, content: content, workBytes: config.Limits.WorkBytes, processors: config.Limits.processors(), egress: config.Egress},
 		starts: make(chan struct{}, max(2, runtime.NumCPU())),
 		live:   make(map[string]*Sandbox),
 		wake:   make(chan struct{}, 1),
@@ -170,7 +185,7 @@ func (h *Host) Stats() Stats {
 	defer h.mu.Unlock()
 	return Stats{
 		Started: h.started.Load(), Restored: h.restored.Load(), Failed: h.failed.Load(),
-		Live: int64(len(h.live)), Pooled: int64(len(h.pooled)),
+		Live: int64(len(h.live)), Pooled: int64(len(h.pooled)), Waiting: h.waiting.Load(),
 	}
 }
 
@@ -286,7 +301,19 @@ func (h *Host) start(ctx context.Context, of *image) (*Sandbox, error) {
 		return nil, fault.New(fault.Unsupported, last,
 			"no sandbox is given out whose memory cannot be measured: /proc must be readable, and --runsc of a version that this program knows")
 	}
+	if hasNoRoom(h.config.Data) { // gVisor's words for it do not tell a disk from namespaces
+		last = fmt.Errorf("%w: %w", syscall.ENOSPC, last)
+	}
 	return nil, fault.New(fault.Unsupported, last, "no sandbox could be started on this machine; `runpython doctor` says why")
+}
+
+// leastRoom is how many bytes a start needs on the disk of the data folder.
+const leastRoom = 1 << 20
+
+// hasNoRoom reports whether the disk of a folder has less than leastRoom.
+func hasNoRoom(folder string) bool {
+	var s syscall.Statfs_t
+	return syscall.Statfs(folder, &s) == nil && s.Bavail < leastRoom/uint64(s.Bsize)
 }
 
 // errUnmeasured says that a living guest has no memory file, so its limit would not hold.
@@ -297,6 +324,8 @@ type beginning struct {
 	of   *image // whose binding is the guest's too
 	from string // folder of the image that it is restored from, "" to start it
 	base string // folder of the image that its checkpoints are stored as a difference from; none has to be there
+	// rescued says that a Stranded one made the checkpoint.
+	rescued bool
 	// prepare, if not nil, puts files into the guest's folders before its processes exist.
 	prepare func(s *Sandbox) error
 	ready   func(ctx context.Context, s *Sandbox) error // of the Program
@@ -363,7 +392,7 @@ func (h *Host) newSandbox(b beginning) (*Sandbox, *pipes, error) {
 	id := "g" + randomName()
 	dir := filepath.Join(h.instance.dir, id)
 	s := &Sandbox{
-		ID: id, Uploads: filepath.Join(dir, "work"), Preloaded: b.of.preload.Dir != "", host: h, dir: dir,
+		ID: id, Uploads: filepath.Join(dir, "work"), Preloaded: b.of.preload.Dir != "", Rescued: b.rescued, host: h, dir: dir,
 	}
 	if h.config.Environment == "" {
 		s.Environment = filepath.Join(dir, environmentName)

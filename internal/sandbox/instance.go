@@ -49,7 +49,7 @@ func makeInstance(data string) (*instance, error) {
 	if err := os.Mkdir(draft, 0o700); err != nil {
 		return nil, fmt.Errorf("folder of guests: %w", err)
 	}
-	lock, err := lockFile(filepath.Join(draft, lockName), os.O_CREATE, unix.LOCK_NB)
+	lock, err := lockFile(filepath.Join(draft, lockName), os.O_CREATE, unix.LOCK_EX|unix.LOCK_NB)
 	if err == nil {
 		groups := strings.Join(groupFolders(name), "\n") + "\n"
 		err = os.WriteFile(filepath.Join(draft, groupsName), []byte(groups), 0o600)
@@ -63,13 +63,13 @@ func makeInstance(data string) (*instance, error) {
 	return &instance{name: name, dir: dir, lock: lock}, nil
 }
 
-// lockFile opens a file, with the flags besides, and locks it for us alone.
+// lockFile opens a file, with the flags besides, and locks it as how says (flock(2)).
 func lockFile(name string, flags, how int) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|flags, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|how); err != nil {
+	if err := unix.Flock(int(f.Fd()), how); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
@@ -87,12 +87,12 @@ func (i *instance) close() error {
 // RemoveDead removes the guests and folders of hosts on the data folder that were killed,
 // never those of a living one. Open does it too, unless Config.AwaitRescue is set.
 func RemoveDead(data string) error {
-	return eachDead(data, func(string) error { return nil })
+	return eachDead(data, func(string) (bool, error) { return false, nil })
 }
 
-// eachDead takes the folders of hosts that were killed, one after the other, calls rescue with each, and removes it
-// with its guests, also after an error.
-func eachDead(data string, rescue func(dir string) error) error {
+// eachDead takes the folders of hosts that were killed, one after the other, and calls rescue with each. Unless that leaves
+// something to others, or another one is about it at the same time, the folder is removed with its guests, also after an error.
+func eachDead(data string, rescue func(dir string) (leave bool, err error)) error {
 	entries, err := os.ReadDir(filepath.Join(data, "run"))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -102,16 +102,27 @@ func eachDead(data string, rescue func(dir string) error) error {
 		if info, statErr := e.Info(); strings.HasPrefix(e.Name(), ".new-") && (statErr != nil || time.Since(info.ModTime()) < time.Minute) {
 			continue // being made
 		}
-		lock, lockErr := lockFile(filepath.Join(dir, lockName), 0, unix.LOCK_NB)
+		lock, lockErr := lockDead(dir)
 		if errors.Is(lockErr, os.ErrNotExist) {
 			_ = os.Remove(dir) // empty: whoever made or removed it was killed in the middle
 		}
 		if lockErr != nil {
 			continue // its host lives, or another process removes it
 		}
-		err = errors.Join(err, rescue(dir), killProcesses(dir), removeInstance(dir), lock.Close())
+		leave, rescueErr := rescue(dir)
+		err = errors.Join(err, rescueErr)
+		if !leave && unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+			err = errors.Join(err, killProcesses(dir), removeInstance(dir))
+		}
+		err = errors.Join(err, lock.Close())
 	}
 	return err
+}
+
+// lockDead locks the folder of a dead host as something that others may look into, but nobody may remove meanwhile. It
+// fails while the host lives or somebody removes the folder.
+func lockDead(dir string) (*os.File, error) {
+	return lockFile(filepath.Join(dir, lockName), 0, unix.LOCK_SH|unix.LOCK_NB)
 }
 
 // removeInstance removes the folder of a host whose guests have ended, and what gVisor and

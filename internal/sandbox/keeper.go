@@ -12,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // KeeperName is the first argument by which the program knows that it is to be a keeper.
@@ -37,7 +39,7 @@ func KeeperMain(args []string, in io.Reader) error {
 	}
 	dir := args[0]
 	stopErr := stopGuests(dir, rescue)
-	lock, err := lockFile(filepath.Join(dir, lockName), 0, 0)
+	lock, err := lockFile(filepath.Join(dir, lockName), 0, unix.LOCK_EX)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil // the next host was faster
 	}

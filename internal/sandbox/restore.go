@@ -80,7 +80,9 @@ func (h *Host) restore(ctx context.Context, c *checkpoint.Checkpoint, of *image,
 	if err := c.Unpack(ctx, unpacked); err != nil {
 		return nil, err //nolint:wrapcheck // says what it is
 	}
-	begin := beginning{of: of, from: unpacked, base: c.Base(), ready: h.config.Program.Resume, within: restoreDeadline}
+	begin := beginning{
+		of: of, from: unpacked, base: c.Base(), rescued: c.Note == nil, ready: h.config.Program.Resume, within: restoreDeadline,
+	}
 	begin.prepare = func(s *Sandbox) error {
 		err := checkpoint.LinkTree(c.Uploads(), s.Uploads)
 		if err == nil && prepare != nil {
@@ -105,6 +107,8 @@ func (h *Host) restore(ctx context.Context, c *checkpoint.Checkpoint, of *image,
 
 // awaitStart waits for the right to start a guest, which release gives back.
 func (h *Host) awaitStart(ctx context.Context) (release func(), err error) {
+	h.waiting.Add(1)
+	defer h.waiting.Add(-1)
 	select {
 	case h.starts <- struct{}{}:
 		return func() { <-h.starts }, nil

@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -57,6 +58,24 @@ func TestRestoreByAnotherHost(t *testing.T) {
 	}
 }
 
+// The same program at another place, newer by its time, goes on with a checkpoint.
+func TestRestoreByACopyOfTheProgram(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	dir := checkpointOf(t, s, s.Open(t))
+	text, err := os.ReadFile(s.Config.Runsc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := *s
+	moved.Config.Runsc = filepath.Join(t.TempDir(), "copy")
+	if err := os.WriteFile(moved.Config.Runsc, text, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got := value(t, moved.Resume(t, moved.Open(t), dir), "x + 1"); got != "42" {
+		t.Errorf("x + 1 is %s", got)
+	}
+}
+
 // What depends on something else, or is damaged, is told before a guest is made of it.
 func TestUnusableCheckpoints(t *testing.T) {
 	s := guesttest.NewSetup(t)
@@ -89,6 +108,30 @@ func TestUnusableCheckpoints(t *testing.T) {
 		other.Config.Program.Key = "another" + s.Config.Program.Key
 		unusable(t, other.Open(t), dir, "other settings")
 	})
+	t.Run("another gVisor", func(t *testing.T) {
+		other := *s
+		other.Config.Runsc = filepath.Join(t.TempDir(), "runsc") // no program of Go's
+		if err := os.WriteFile(other.Config.Runsc, []byte("#!/bin/sh\nexec true\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		unusable(t, other.Open(t), dir, "other settings")
+	})
+	t.Run("a program that is built of other source", func(t *testing.T) {
+		other := *s
+		text, err := os.ReadFile(s.Config.Runsc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := bytes.Index(text, []byte("Go\x00\x00")) + 4 // its build ID, which is the only thing that would tell
+		if text[at]++; text[at] == '/' {
+			text[at]++
+		}
+		other.Config.Runsc = filepath.Join(t.TempDir(), "runsc")
+		if err := os.WriteFile(other.Config.Runsc, text, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		unusable(t, other.Open(t), dir, "other settings")
+	})
 	t.Run("torn", func(t *testing.T) {
 		name := filepath.Join(dir, "difference")
 		data, err := os.ReadFile(name)
@@ -106,6 +149,7 @@ func TestUnusableCheckpoints(t *testing.T) {
 
 // A restored interpreter that does not answer is given up, after a second attempt, and is no guest of anybody's.
 func TestRestoreWithoutAnAnswer(t *testing.T) {
+	guesttest.Long(t)
 	s := guesttest.NewSetup(t)
 	s.Config.Log = slog.New(slog.DiscardHandler)
 	resume, answers := s.Config.Program.Resume, 0
@@ -132,6 +176,7 @@ func TestRestoreWithoutAnAnswer(t *testing.T) {
 
 // Files that the caller says a guest had are there before it exists.
 func TestRestorePreparesTheEnvironment(t *testing.T) {
+	guesttest.Long(t)
 	s := guesttest.NewSetup(t)
 	h := s.Open(t)
 	guest, err := h.Take(t.Context())
@@ -173,6 +218,7 @@ func TestRestorePreparesTheEnvironment(t *testing.T) {
 
 // RUN-03: a checkpoint of a sick guest ends with its context and leaves nothing; a guest that recovers is as it was.
 func TestCheckpointOfASickGuest(t *testing.T) {
+	guesttest.Long(t)
 	s := guesttest.NewSetup(t)
 	h := s.Open(t)
 	k := s.Kernel(t, h, 0)
@@ -200,5 +246,35 @@ func TestCheckpointOfASickGuest(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(s.Config.Data, "run", "*", "[is]*-*"))
 	if err != nil || len(left) != 0 {
 		t.Errorf("left of snapshots and images: %v, %v", left, err)
+	}
+}
+
+// An image is made while one is under way that nobody waits for any more: both at once would end the guest.
+func TestImageAfterOneThatWasGivenUp(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	h := s.Open(t)
+	k := s.Kernel(t, h, 0)
+	value(t, k, "x = bytearray(64 << 20)")
+	for range 5 {
+		ctx, cancel := context.WithCancel(t.Context())
+		given := make(chan error, 1)
+		go func() {
+			given <- k.Checkpoint(ctx, filepath.Join(s.Config.Data, "given-up"))
+		}()
+		await(t, "the image to be begun", func() bool {
+			files, err := filepath.Glob(filepath.Join(h.Dir(), "snapshot-*", "image", "*"))
+			return err != nil || len(files) > 0
+		})
+		cancel()
+		if err := <-given; err == nil {
+			t.Log("the image was done before it was given up")
+		}
+		dir := filepath.Join(s.Config.Data, "done")
+		if err := errors.Join(os.RemoveAll(dir), k.Checkpoint(t.Context(), dir)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := value(t, k, "len(x)"); got != "67108864" {
+		t.Errorf("len(x) is %s after all of them", got)
 	}
 }

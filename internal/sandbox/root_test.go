@@ -61,6 +61,7 @@ func TestFontsByName(t *testing.T) {
 
 // Root without CAP_SYS_ADMIN, as in most containers, runs guests as an ordinary user does.
 func TestRootWithoutCapabilities(t *testing.T) {
+	guesttest.Long(t)
 	if sandbox.NeedsUserNamespace() {
 		t.Skip("this process has not the capability that the test takes away")
 	}

@@ -22,6 +22,7 @@ import (
 // official binary.
 type runsc struct {
 	path       string
+	content    string // names what it is
 	workBytes  int64
 	processors int
 	egress     bool // guests may connect to sockets of the host that are mounted for them

@@ -34,6 +34,9 @@ type Sandbox struct {
 	Egress string
 	// Preloaded says that the guest has the packages of Host.Preload, and mostly their modules loaded.
 	Preloaded bool
+	// Rescued says that the guest was restored from a checkpoint of a Stranded one: what it has told last, its host may
+	// not have kept.
+	Rescued bool
 	// Greeting is what the program's Ready has learned of this guest, for whoever takes it.
 	Greeting any
 

@@ -308,6 +308,7 @@ func isUnsupported(err error) bool {
 
 // A broken image is given up; guests are started instead.
 func TestBrokenImage(t *testing.T) {
+	guesttest.Long(t)
 	s := guesttest.NewSetup(t)
 	s.Config.Pool = 1
 	first := s.Open(t)

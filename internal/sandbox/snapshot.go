@@ -10,18 +10,26 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"runpython/internal/sandbox/checkpoint"
 )
 
 // imageDeadline bounds the writing of an image: some 0.1 s, and 3 s for each GiB that the guest holds on a slow disk.
 const imageDeadline = time.Minute
 
+// ErrTooLarge says that a guest holds more than Config.ImageBytes.
+var ErrTooLarge = errors.New("the guest holds too much for an image in memory")
+
 // A Snapshot is an image of a guest as it was at one moment, which is not stored yet: storing takes longer than
-// the guest may stand still for. Close it.
+// the guest may stand still for. It is made in three steps: NewSnapshot does what can be done before, Take or
+// TakeBeside makes the image, Store stores it. Close it.
 type Snapshot struct {
+	of     *Sandbox
 	dir    string // what it consists of, in the folder of the host
 	origin []byte
 	key    string
+	image  []*os.File // of checkpoint.Files, once it is taken
 }
 
 // The names in the folder of a Snapshot, beside baseName.
@@ -30,10 +38,8 @@ const (
 	uploadsName = "work"
 )
 
-// Snapshot makes an image of the guest, which must not be stopped, nor be in an operation whose answer matters.
-// It stands still meanwhile: 0.1 s, and 0.3 s for each 200 MB that it holds. With leaveRunning it goes on then, also
-// after an error, of which ctx's end is the exception; without, it ends, and the caller still closes it.
-func (s *Sandbox) Snapshot(ctx context.Context, leaveRunning bool) (*Snapshot, error) {
+// NewSnapshot begins an image of the guest, which does not notice it.
+func (s *Sandbox) NewSnapshot() (*Snapshot, error) {
 	text, o, err := readOrigin(s.dir) // s may be a guest of another host
 	if err != nil {
 		return nil, err
@@ -42,21 +48,86 @@ func (s *Sandbox) Snapshot(ctx context.Context, leaveRunning bool) (*Snapshot, e
 	if err != nil {
 		return nil, fmt.Errorf("folder of an image: %w", err)
 	}
-	snapshot := &Snapshot{dir: at, origin: text, key: o.Binding}
+	n := &Snapshot{of: s, dir: at, origin: text, key: o.Binding}
 	if err := checkpoint.LinkImage(filepath.Join(s.dir, baseName), filepath.Join(at, baseName)); err != nil {
 		err = os.RemoveAll(filepath.Join(at, baseName)) // it is done without one
 		if err != nil {
-			return nil, errors.Join(err, snapshot.Close())
+			return nil, errors.Join(err, n.Close())
 		}
 	}
-	err = checkpoint.LinkTree(filepath.Join(s.dir, "work"), filepath.Join(at, uploadsName))
+	if err := checkpoint.LinkTree(filepath.Join(s.dir, "work"), filepath.Join(at, uploadsName)); err != nil {
+		return nil, errors.Join(err, n.Close()) //nolint:wrapcheck // says what it is
+	}
+	return n, nil
+}
+
+// Take makes the image, on the disk, of a guest that must not be stopped, nor be in an operation whose answer matters.
+// It stands still meanwhile: 0.1 s, and 0.3 s for each 200 MB that it holds. With leaveRunning it goes on then, also
+// after an error, of which ctx's end is the exception; without, it ends, and the caller still closes it.
+func (n *Snapshot) Take(ctx context.Context, leaveRunning bool) error {
+	dir := filepath.Join(n.dir, imageName)
+	err := n.of.writeImage(ctx, dir, leaveRunning)
 	if err == nil {
-		err = s.writeImage(ctx, filepath.Join(at, imageName), leaveRunning)
+		n.image, err = checkpoint.OpenImage(dir)
 	}
-	if err != nil {
-		return nil, errors.Join(err, snapshot.Close())
+	return err //nolint:wrapcheck // says what it is
+}
+
+// TakeBeside is Take for a guest that goes on and for which something else may come first: the end of ctx gives the
+// image up and lets the guest go on, as soon as gVisor is done with what it cannot break off, which does
+// not grow with the guest's memory. The image is in memory until Close, so a guest that holds more than
+// Config.ImageBytes is ErrTooLarge; where a runsc does not understand us, it is Take.
+func (n *Snapshot) TakeBeside(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("image of a guest: %w", err)
 	}
-	return snapshot, nil
+	if n.of.MemoryBytes() > n.of.host.config.ImageBytes {
+		return ErrTooLarge
+	}
+	for _, name := range checkpoint.Files() {
+		fd, err := unix.MemfdCreate("runpython-"+name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+		if err != nil {
+			return fmt.Errorf("image of a guest: %w", err)
+		}
+		n.image = append(n.image, os.NewFile(uintptr(fd), name))
+	}
+	given, sealed := make(chan struct{}), make(chan error, 1)
+	go func() {
+		var err error
+		select {
+		case <-ctx.Done():
+			err = sealAll(n.image)
+		case <-given:
+		}
+		sealed <- err
+	}()
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), imageDeadline)
+	defer cancel()
+	err := n.of.requestImage(limited, true, n.image)
+	close(given)
+	err = errors.Join(err, <-sealed)
+	switch refused, isRefused := errors.AsType[refusal](err); {
+	case ctx.Err() != nil:
+		return fmt.Errorf("image of a guest: %w", ctx.Err())
+	case err == nil:
+		return nil
+	case isRefused:
+		return fmt.Errorf("image of a guest: %w", refused)
+	}
+	err = closeAll(n.image...)
+	n.image = nil
+	return errors.Join(err, n.Take(ctx, true))
+}
+
+// sealAll makes every further write to the files fail: gVisor then gives up what it writes, and its guest goes on.
+func sealAll(files []*os.File) error {
+	var err error
+	for _, f := range files {
+		if _, sealErr := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_WRITE); sealErr != nil {
+			err = errors.Join(err, fmt.Errorf("seal an image: %w", sealErr))
+		}
+	}
+	return err
 }
 
 // writeImage writes an image of the guest to dir, an empty or absent folder. gVisor's control socket is asked
@@ -106,6 +177,14 @@ func (s *Sandbox) writeImageDirectly(ctx context.Context, dir string, leaveRunni
 		}
 		files = append(files, f)
 	}
+	return s.requestImage(ctx, leaveRunning, files)
+}
+
+// requestImage has gVisor write an image of the guest into files, those of checkpoint.Files.
+func (s *Sandbox) requestImage(ctx context.Context, leaveRunning bool, files []*os.File) error {
+	if err := s.awaitCalls(ctx); err != nil {
+		return err
+	}
 	return call(ctx, s.control, "containerManager.Checkpoint", map[string]any{
 		"Metadata": map[string]string{"compression": "none"}, "have_pages_file": true, "Resume": leaveRunning,
 	}, files...)
@@ -113,19 +192,23 @@ func (s *Sandbox) writeImageDirectly(ctx context.Context, dir string, leaveRunni
 
 // Store stores the image as the folder dir, whose parent is there, in place of what dir was; see checkpoint.Write.
 // The guest may have ended, and been closed. note comes back from Restore; it has 8 MiB at most.
-func (s *Snapshot) Store(ctx context.Context, dir string, note []byte) error {
-	base := filepath.Join(s.dir, baseName)
+func (n *Snapshot) Store(ctx context.Context, dir string, note []byte) error {
+	base := filepath.Join(n.dir, baseName)
 	if _, err := os.Stat(base); errors.Is(err, os.ErrNotExist) {
 		base = ""
 	}
 	return checkpoint.Write(ctx, dir, checkpoint.Content{
-		Image: filepath.Join(s.dir, imageName), Base: base, Uploads: filepath.Join(s.dir, uploadsName),
-		Meta: checkpoint.Meta{Key: s.key, Origin: s.origin, Note: note},
+		Image: n.image, Base: base, Uploads: filepath.Join(n.dir, uploadsName),
+		Meta: checkpoint.Meta{Key: n.key, Origin: n.origin, Note: note},
 	}) //nolint:wrapcheck // says what it is
 }
 
 // Close removes what has not been stored.
-func (s *Snapshot) Close() error { return os.RemoveAll(s.dir) } //nolint:wrapcheck // names the file
+func (n *Snapshot) Close() error {
+	err := closeAll(n.image...)
+	n.image = nil
+	return errors.Join(err, os.RemoveAll(n.dir))
+}
 
 // RemoveCheckpoint removes what Store has stored as dir, if it is there, and what a killed process has left of it.
 func RemoveCheckpoint(dir string) error { return checkpoint.Remove(dir) } //nolint:wrapcheck // says what it is

@@ -111,6 +111,7 @@ type Checkpoint struct {
 	Folder string // its name in the folder of checkpoints
 	Bound  string // key of all that it depends on: with another one it is not used
 	Turn   int    // number of the turn after which it was made
+	Bytes  int64  // that it takes on the disk, without what it shares with others
 	// Interrupted says that code was running when its server was killed, in a turn that is not kept: it was interrupted.
 	Interrupted bool
 	// Past says that it is the one before the latest, which has an earlier turn: it is for an undo.

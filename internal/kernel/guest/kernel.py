@@ -167,7 +167,8 @@ class Kernel:
             pass
         seen = self._activity.seen
         if restored:
-            self._work.recognize()
+            self._stage.streams.flush()  # what could not be printed when the host had gone is of no later run
+            self._work.recognize(bool(header.get("unheard")))
         else:
             self._work.baseline()
         self._activity.seen = seen  # what the kernel does itself is nothing that the chat has written

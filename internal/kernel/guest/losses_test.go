@@ -1,6 +1,10 @@
 package guest_test
 
-import "testing"
+import (
+	"testing"
+
+	"runpython/internal/guesttest"
+)
 
 // Data that a finalizer could not write is an error of the run, whatever the code does with what Python
 // prints about it. /dev/full is a disk without room.
@@ -40,6 +44,7 @@ func TestOtherIgnoredExceptionsDoNotFailTheRun(t *testing.T) {
 
 // FIL-13: a run that leaves too many files is told so itself, however short it was; one that deletes is not.
 func TestRunThatLeavesTooManyFilesFails(t *testing.T) {
+	guesttest.Long(t)
 	t.Parallel()
 	play(t, start(t, ""), []step{
 		{

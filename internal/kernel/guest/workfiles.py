@@ -34,6 +34,7 @@ class Work:
         self._root = os.fsencode(root)
         self._limit = limit
         self._seen: dict[bytes, tuple[int, str, str]] = {}
+        self._told = self._seen  # what was seen before the last report, which a host that was killed may not have kept
         self._count = self._before = 0  # entries at the last look, and at the one before
 
     def scan(self) -> tuple[dict[bytes, tuple[int, str, str]], bool]:
@@ -101,13 +102,16 @@ class Work:
         except OSError:  # no room, or the chat has something of that name
             pass
         self._seen, _ = self.scan()
+        self._told = self._seen
 
-    def recognize(self) -> None:
-        """Take what has kept its size and time as known, after a restore.
+    def recognize(self, unheard: bool) -> None:
+        """Take what has kept its size and time as known, after a restore; the last report not, if it may be unheard.
 
         Files that the host has put there are others now, with the same content: their numbers and
         the time at which they were linked have changed.
         """
+        if unheard:
+            self._seen = self._told
         if not self._seen:
             return
         now, _ = self.scan()
@@ -120,6 +124,7 @@ class Work:
         """Return what differs from the last look, or None."""
         now, over = self.scan()
         before, self._seen = self._seen, now
+        self._told = before
         if now == before and not over:
             return None
         changed = [(p, e) for p, e in now.items() if before.get(p) != e]
@@ -141,7 +146,8 @@ class Work:
             return
         kind = _KINDS.get(_S_IFMT(info.st_mode), "device")
         self._count += path not in self._seen  # the host has put it there, no run
-        self._seen[path] = (info.st_size, kind, f"{info.st_mtime_ns}-{info.st_ctime_ns}-{info.st_ino}")
+        entry = (info.st_size, kind, f"{info.st_mtime_ns}-{info.st_ctime_ns}-{info.st_ino}")
+        self._seen[path] = self._told[path] = entry
 
     def get(self, channel, identity: int, paths: list[str], limit: int) -> None:
         """Send the bytes of each path, `limit` at most in all; a file with more is told as not whole."""

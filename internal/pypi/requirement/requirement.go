@@ -17,6 +17,7 @@ package requirement
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"runpython/internal/fault"
@@ -96,10 +97,15 @@ func refused(s string) string {
 }
 
 func invalid(text, reason string) error {
+	return fault.New(fault.Invalid, nil, quoted(text)+" is not a package that can be installed: "+reason)
+}
+
+// quoted returns text as a message repeats it.
+func quoted(text string) string {
 	if len(text) > maxQuoted {
 		text = text[:maxQuoted] + "…"
 	}
-	return fault.New(fault.Invalid, nil, fmt.Sprintf("%q is not a package that can be installed: %s", text, reason))
+	return strconv.Quote(text)
 }
 
 // parseName reads name and extras and returns what follows.

@@ -124,3 +124,25 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestAdmits(t *testing.T) {
+	for _, tt := range []struct {
+		clauses string
+		want    bool
+	}{
+		{">=3.12", true}, {">=3.12,<4", true}, {"==3.14.*", true}, {"~=3.13", true}, {"===3.14.6", true}, {"!=3.14.5", true},
+		{"<3.13", false}, {">3.14.6", false}, {"==3.13.*", false}, {"~=3.14.7", false}, {">=3.15a1", false},
+	} {
+		if got, err := requirement.Admits(tt.clauses, "3.14.6"); got != tt.want || err != nil {
+			t.Errorf("Admits(%q, 3.14.6) = %v, %v, want %v", tt.clauses, got, err, tt.want)
+		}
+	}
+	for _, clauses := range []string{">=", "three", ">=3.*", strings.Repeat(">=3,", 1000) + ">=3"} {
+		if _, err := requirement.Admits(clauses, "3.14.6"); err == nil || len(err.Error()) > 200 {
+			t.Errorf("Admits(%.20q) = %v, want one short error", clauses, err)
+		}
+	}
+	if _, err := requirement.Admits(">=3", "new"); err == nil {
+		t.Error("Admits takes \"new\" for a version")
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
@@ -24,9 +25,9 @@ const windowBytes = 1 << 20
 
 // A Content is what is stored. Every name is a folder.
 type Content struct {
-	Image   string // has Files
-	Base    string // of an image, on the same file system; "" for none
-	Uploads string // on the same file system
+	Image   []*os.File // those of Files, read from their beginning
+	Base    string     // of an image, on the same file system; "" for none
+	Uploads string     // on the same file system
 	Meta
 }
 
@@ -141,7 +142,7 @@ func fill(ctx context.Context, dir string, c Content) error {
 }
 
 // pack writes the difference and notes in m what it consists of.
-func (m *manifest) pack(ctx context.Context, name, image string, b *base) error {
+func (m *manifest) pack(ctx context.Context, name string, image []*os.File, b *base) error {
 	x, err := newIndex(b)
 	if err != nil {
 		return err
@@ -154,8 +155,8 @@ func (m *manifest) pack(ctx context.Context, name, image string, b *base) error 
 			return fmt.Errorf("compress: %w", err)
 		}
 		e := newEncoder(z, x)
-		for _, part := range Files() {
-			described, err := e.file(ctx, image, part)
+		for i, part := range image {
+			described, err := e.file(ctx, part, Files()[i])
 			if err != nil {
 				return errors.Join(err, z.Close())
 			}
@@ -168,16 +169,12 @@ func (m *manifest) pack(ctx context.Context, name, image string, b *base) error 
 }
 
 // file packs one file of the image.
-func (e *encoder) file(ctx context.Context, image, name string) (file, error) {
-	f, err := os.Open(filepath.Join(image, name))
-	if err != nil {
-		return file{}, err //nolint:wrapcheck // by Write
-	}
-	defer func() { _ = f.Close() }() // only read from
+func (e *encoder) file(ctx context.Context, f io.ReaderAt, name string) (file, error) {
 	hash, buffer := crc32.New(castagnoli()), make([]byte, literalBytes)
 	described := file{Name: name}
 	for ctx.Err() == nil {
-		n, err := io.ReadFull(f, buffer)
+		runtime.Gosched() // whoever has waited meanwhile is served: all of this is done beside something
+		n, err := io.ReadFull(io.NewSectionReader(f, described.Bytes, literalBytes), buffer)
 		_, _ = hash.Write(buffer[:n]) // never fails
 		described.Bytes += int64(n)
 		if err := e.add(buffer[:n]); err != nil {

@@ -28,6 +28,21 @@ func noise(seed uint64, bytes int) []byte {
 	return data
 }
 
+// opened opens an image for the time of the test.
+func opened(t testing.TB, dir string) []*os.File {
+	t.Helper()
+	files, err := checkpoint.OpenImage(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for _, f := range files {
+			_ = f.Close() // one test does before
+		}
+	})
+	return files
+}
+
 // image makes the folder of an image.
 func image(t testing.TB, state, places, pages []byte) string {
 	t.Helper()
@@ -44,7 +59,7 @@ func image(t testing.TB, state, places, pages []byte) string {
 func store(t testing.TB, image, base string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "stored")
-	content := checkpoint.Content{Image: image, Base: base, Uploads: t.TempDir(), Meta: checkpoint.Meta{Key: "key", Note: []byte("note")}}
+	content := checkpoint.Content{Image: opened(t, image), Base: base, Uploads: t.TempDir(), Meta: checkpoint.Meta{Key: "key", Note: []byte("note")}}
 	if err := checkpoint.Write(t.Context(), dir, content); err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +173,7 @@ func TestMetaAndUploads(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "stored")
 	meta := checkpoint.Meta{Key: "k", Origin: []byte(`{"preload":"p"}`), Note: []byte{0, 1, 255}}
 	for range 2 { // the second replaces the first
-		if err := checkpoint.Write(t.Context(), dir, checkpoint.Content{Image: image(t, nil, nil, nil), Uploads: uploads, Meta: meta}); err != nil {
+		if err := checkpoint.Write(t.Context(), dir, checkpoint.Content{Image: opened(t, image(t, nil, nil, nil)), Uploads: uploads, Meta: meta}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -214,11 +229,15 @@ func TestWriteThatFails(t *testing.T) {
 	dir := store(t, image(t, nil, nil, pages), "")
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := checkpoint.Write(ended, dir, checkpoint.Content{Image: image(t, nil, nil, noise(2, page)), Uploads: t.TempDir()}); !errors.Is(err, context.Canceled) {
+	if err := checkpoint.Write(ended, dir, checkpoint.Content{Image: opened(t, image(t, nil, nil, noise(2, page))), Uploads: t.TempDir()}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Write = %v; want canceled", err)
 	}
-	if err := checkpoint.Write(t.Context(), dir, checkpoint.Content{Image: t.TempDir(), Uploads: t.TempDir()}); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("Write = %v; want that there is no image", err)
+	gone := opened(t, image(t, nil, nil, nil))
+	if err := gone[2].Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := checkpoint.Write(t.Context(), dir, checkpoint.Content{Image: gone, Uploads: t.TempDir()}); !errors.Is(err, fs.ErrClosed) {
+		t.Errorf("Write = %v; want that the image cannot be read", err)
 	}
 	into, err := unpack(t, dir)
 	if err != nil || content(t, into)["pages.img"] != string(pages) {
@@ -251,7 +270,7 @@ func TestLeftovers(t *testing.T) {
 		return names
 	}
 	leave(".draft-stored-1", ".draft-stored-1.old", ".draft-other-1", "other")
-	if err := checkpoint.Write(t.Context(), dir, checkpoint.Content{Image: image(t, nil, nil, nil), Uploads: t.TempDir()}); err != nil {
+	if err := checkpoint.Write(t.Context(), dir, checkpoint.Content{Image: opened(t, image(t, nil, nil, nil)), Uploads: t.TempDir()}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{".draft-other-1", "other", "stored"}, there()); diff != "" {

@@ -9,7 +9,6 @@ import (
 	"hash/maphash"
 	"io"
 	"os"
-	"path/filepath"
 )
 
 // A difference is a sequence of records for each file of the image, in the order of the manifest. A record
@@ -48,12 +47,11 @@ func openBase(dir string) (*base, error) {
 	if dir == "" {
 		return b, nil
 	}
-	for _, name := range Files() {
-		f, err := os.Open(filepath.Join(dir, name))
-		if err != nil {
-			return nil, errors.Join(err, b.close())
-		}
-		b.files = append(b.files, f)
+	var err error
+	if b.files, err = OpenImage(dir); err != nil {
+		return nil, err
+	}
+	for _, f := range b.files {
 		info, err := f.Stat()
 		if err != nil {
 			return nil, errors.Join(err, b.close())
@@ -63,13 +61,7 @@ func openBase(dir string) (*base, error) {
 	return b, nil
 }
 
-func (b *base) close() error {
-	var err error
-	for _, f := range b.files {
-		err = errors.Join(err, f.Close())
-	}
-	return err
-}
+func (b *base) close() error { return closeFiles(b.files) }
 
 // describe returns the files for a manifest.
 func (b *base) describe() []file {

@@ -68,6 +68,27 @@ func LinkImage(from, to string) error {
 	return nil
 }
 
+// OpenImage opens the files of the image dir. The caller closes them.
+func OpenImage(dir string) ([]*os.File, error) {
+	var files []*os.File
+	for _, name := range Files() {
+		f, err := os.Open(filepath.Join(dir, name))
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("open an image: %w", err), closeFiles(files))
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+func closeFiles(files []*os.File) error {
+	var err error
+	for _, f := range files {
+		err = errors.Join(err, f.Close())
+	}
+	return err
+}
+
 func copyFile(from, to string) error {
 	source, err := os.Open(from)
 	if err != nil {

@@ -167,6 +167,7 @@ func TestManyProcessesUnpackOnce(t *testing.T) {
 }
 
 func TestEverythingIsCompiledAndReadable(t *testing.T) {
+	guesttest.Long(t)
 	t.Parallel()
 	dir := first(t).dir
 	in := open(t, dir, programs("1"))
@@ -266,6 +267,7 @@ func overwrite(name, text string, offset int64) error {
 }
 
 func TestOpenNoticesDamage(t *testing.T) {
+	guesttest.Long(t)
 	t.Parallel()
 	dir := unpacked(t)
 	intact := open(t, dir, programs("1"))
@@ -318,6 +320,7 @@ func TestDamagedIsReplacedBesideItsUsers(t *testing.T) {
 }
 
 func TestVerifyReadsEverything(t *testing.T) {
+	guesttest.Long(t)
 	t.Parallel()
 	dir := unpacked(t)
 	in := open(t, dir, programs("1"))
@@ -396,6 +399,7 @@ func TestVersionsStandBesideEachOther(t *testing.T) {
 }
 
 func TestStrangePrograms(t *testing.T) {
+	guesttest.Long(t)
 	t.Parallel()
 	many := fstest.MapFS{}
 	for i := range 1001 {

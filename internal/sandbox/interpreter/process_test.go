@@ -323,6 +323,7 @@ func TestDiskFull(t *testing.T) {
 }
 
 func TestNoexec(t *testing.T) {
+	guesttest.Long(t)
 	t.Parallel()
 	got := start(t, "noexec", t.TempDir(), ownMounts()).finish(t)
 	want := []string{"unsupported: Python does not start from the data directory: it needs a file system that is not " +
@@ -348,6 +349,7 @@ func TestReadOnly(t *testing.T) {
 
 // TestListsAreFresh makes the lists again from the module that go.mod names.
 func TestListsAreFresh(t *testing.T) {
+	guesttest.Long(t)
 	t.Parallel()
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("no go command on this machine")

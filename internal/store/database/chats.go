@@ -31,7 +31,7 @@ func (s *Store) Begin(ctx context.Context, c store.Chat) (store.Lease, error) {
 
 // insertChat adds the record of a chat that holder has.
 func insertChat(ctx context.Context, tx *sql.Tx, c store.Chat, holder sql.NullString) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO chats (`+chatColumns+`, fence, wanted, holder) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, 0, $10)`,
+	_, err := tx.ExecContext(ctx, `INSERT INTO chats (`+chatColumns+`, fence, wrote, wanted, holder) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $9, 0, $10)`,
 		c.ID, []byte(c.Owner), nanoseconds(c.Created), nanoseconds(c.Used), c.Runs, c.Packages, c.Loss, c.Replay, store.FirstFence, holder)
 	return err //nolint:wrapcheck // change does
 }
@@ -55,7 +55,7 @@ func (s *Store) Chats(ctx context.Context) ([]store.Chat, error) {
 	return query(ctx, s, question{"list the chats", `SELECT ` + chatColumns + ` FROM chats ORDER BY used, id`, nil}, scanChat)
 }
 
-// Stored returns how many bytes of files, their earlier versions, results and turns each chat has, by its id. The same
+// Stored returns how many bytes of files, their earlier versions, results, turns and checkpoints each chat has, by its id. The same
 // content of two files counts twice.
 func (s *Store) Stored(ctx context.Context) (map[string]int64, error) {
 	type sum struct {
@@ -65,6 +65,7 @@ func (s *Store) Stored(ctx context.Context) (map[string]int64, error) {
 	sums, err := query(ctx, s, question{"add up what is stored", `SELECT chat, CAST(SUM(bytes) AS BIGINT) FROM (
 			SELECT chat, size AS bytes FROM files WHERE hash <> ''
 			UNION ALL SELECT chat, size FROM versions WHERE hash <> ''
+			UNION ALL SELECT chat, bytes FROM checkpoints
 			UNION ALL SELECT chat, size FROM results
 			UNION ALL SELECT chat, length(message) + length(words) + length(steps) + length(runs) FROM turns
 		) AS parts GROUP BY chat`, nil}, func(r row) (one sum, err error) {

@@ -8,11 +8,11 @@ import (
 )
 
 // checkpointColumns are those that scanCheckpoint reads.
-const checkpointColumns = `folder, bound, turn, interrupted, past`
+const checkpointColumns = `folder, bound, turn, interrupted, past, bytes`
 
 func scanCheckpoint(r row) (c store.Checkpoint, err error) {
 	var interrupted, past int
-	err = r.Scan(&c.Folder, &c.Bound, &c.Turn, &interrupted, &past)
+	err = r.Scan(&c.Folder, &c.Bound, &c.Turn, &interrupted, &past, &c.Bytes)
 	c.Interrupted, c.Past = interrupted == 1, past == 1
 	return c, err //nolint:wrapcheck // who asked does
 }
@@ -37,8 +37,8 @@ func (s *Store) SaveCheckpoint(ctx context.Context, l store.Lease, c store.Check
 }
 
 func insertCheckpoint(ctx context.Context, tx *sql.Tx, id string, c store.Checkpoint) error {
-	_, err := tx.ExecContext(ctx, `INSERT INTO checkpoints (chat, `+checkpointColumns+`) VALUES ($1, $2, $3, $4, $5, $6)`,
-		id, c.Folder, c.Bound, c.Turn, number(c.Interrupted), number(c.Past))
+	_, err := tx.ExecContext(ctx, `INSERT INTO checkpoints (chat, `+checkpointColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		id, c.Folder, c.Bound, c.Turn, number(c.Interrupted), number(c.Past), c.Bytes)
 	return err //nolint:wrapcheck // change does
 }
 

@@ -2,8 +2,8 @@
 // between databases is a [Dialect], which packages sqlite and postgres give.
 //
 // A process has the chats that it works on: it takes them, says every few seconds that it lives, and lets go. The
-// row of a process that has not said so for [LeaseTime] is removed by the first one that needs a chat of
-// it; that one statement frees all of its chats, and the process learns of it from its next [Store.Beat].
+// row of a process that has not said so for [LeaseTime] is removed by one that needs a chat of
+// it, which has found it silent once before; that one statement frees all of its chats, and the process learns of it from its next [Store.Beat].
 // Whoever takes a chat makes its fence larger, and each write names the fence that it was taken with.
 //
 // # Trust
@@ -33,8 +33,13 @@ import (
 // LeaseTime is how long a process has its chats after it has last said that it lives.
 const LeaseTime = 6 * time.Second
 
-// renewEvery is how often it says so, as long as it has chats.
-const renewEvery = LeaseTime / 3
+const (
+	// renewEvery is how often it says so, as long as it has chats.
+	renewEvery = LeaseTime / 3
+	// trustTime is how long nobody asks whether it does, and how long it has to say so again when it was found silent: the
+	// clock may have been set meanwhile, by which all seem to be silent, or seem to have said so in the future.
+	trustTime = LeaseTime / 2
+)
 
 // triesOfChange is how often a change is tried that the database has refused for another one at the same time.
 const triesOfChange = 5

@@ -14,6 +14,7 @@ import (
 // lease, and the old one is over.
 func (s *Store) Take(ctx context.Context, id string) (lease store.Lease, c store.Chat, err error) {
 	lease.Chat = id
+	held := false // which is no reason to undo that its process is suspected
 	err = s.asProcess(ctx, "take a chat", func(tx *sql.Tx, process string) error {
 		if err := s.endHolder(ctx, tx, id, process); err != nil {
 			return err
@@ -21,14 +22,17 @@ func (s *Store) Take(ctx context.Context, id string) (lease store.Lease, c store
 		var err error
 		c, err = scanChat(tx.QueryRowContext(ctx, `UPDATE chats SET holder = $2, fence = fence + 1, wanted = 0
 			WHERE id = $1 AND (holder IS NULL OR holder = $2) RETURNING `+chatColumns, id, process))
-		if errors.Is(err, sql.ErrNoRows) {
-			return store.ErrHeld
+		if held = errors.Is(err, sql.ErrNoRows); held {
+			return nil
 		}
 		if err != nil {
 			return err
 		}
 		return tx.QueryRowContext(ctx, `SELECT fence FROM chats WHERE id = $1`, id).Scan(&lease.Fence) //nolint:wrapcheck // change does
 	})
+	if err == nil && held {
+		err = s.explain("take a chat", store.ErrHeld)
+	}
 	return lease, c, err
 }
 
@@ -51,14 +55,22 @@ func (s *Store) Release(ctx context.Context, l store.Lease, loss string) error {
 
 // Check reports whether a lease is the latest of its chat: nil, store.ErrLost or store.ErrNotFound.
 func (s *Store) Check(ctx context.Context, l store.Lease) error {
-	fence, err := first(ctx, s, question{"look who has a chat", `SELECT fence FROM chats WHERE id = $1`, []any{l.Chat}}, func(r row) (fence int64, err error) {
-		err = r.Scan(&fence)
-		return fence, err //nolint:wrapcheck // first does
-	})
+	fence, err := first(ctx, s, question{"look who has a chat", `SELECT fence FROM chats WHERE id = $1`, []any{l.Chat}}, scanFence)
 	if err == nil && fence != l.Fence {
 		return s.explain("look who has a chat", store.ErrLost)
 	}
 	return err
+}
+
+// Wrote returns the fence of the lease with which something of a chat was written last. Taking a chat and letting go of
+// it writes nothing of it.
+func (s *Store) Wrote(ctx context.Context, id string) (fence int64, err error) {
+	return first(ctx, s, question{"look who has written to a chat", `SELECT wrote FROM chats WHERE id = $1`, []any{id}}, scanFence)
+}
+
+func scanFence(r row) (fence int64, err error) {
+	err = r.Scan(&fence)
+	return fence, err //nolint:wrapcheck // first does
 }
 
 // Beat says that this process lives, if it is time to, and returns the chats that it has. It is to be called at least
@@ -96,7 +108,7 @@ func (s *Store) Beat(ctx context.Context) ([]store.Held, error) {
 func (s *Store) writeTo(ctx context.Context, what string, l store.Lease, do func(tx *sql.Tx) error) error {
 	return s.change(ctx, what, func(tx *sql.Tx) error {
 		// The row stays locked until the end, so nobody takes the chat in between.
-		ours, err := affected(tx.ExecContext(ctx, `UPDATE chats SET fence = fence WHERE id = $1 AND fence = $2`, l.Chat, l.Fence))
+		ours, err := affected(tx.ExecContext(ctx, `UPDATE chats SET wrote = fence WHERE id = $1 AND fence = $2`, l.Chat, l.Fence))
 		if err != nil {
 			return err
 		}

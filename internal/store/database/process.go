@@ -63,7 +63,7 @@ func (s *Store) register(ctx context.Context) (string, error) {
 		if err := s.removeEnded(ctx, tx, instant{era, now}); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO processes (id, era, expires) VALUES ($1, $2, $3)`, process, era, now+LeaseTime.Milliseconds())
+		_, err = tx.ExecContext(ctx, `INSERT INTO processes (id, era, expires) VALUES ($1, $2, $3)`, process, era, now+trustTime.Milliseconds())
 		return err //nolint:wrapcheck // change does
 	})
 	if err != nil {
@@ -87,8 +87,8 @@ type instant struct {
 // renew says that this process lives. When others took it for dead it gives its name up: errForgotten.
 func (s *Store) renew(ctx context.Context, tx *sql.Tx, process string, at instant) error {
 	begun := time.Now()
-	known, err := affected(tx.ExecContext(ctx, `UPDATE processes SET era = $2, expires = $3 WHERE id = $1`,
-		process, at.era, at.now+LeaseTime.Milliseconds()))
+	known, err := affected(tx.ExecContext(ctx, `UPDATE processes SET era = $2, expires = $3, suspected = 0 WHERE id = $1`,
+		process, at.era, at.now+trustTime.Milliseconds()))
 	if err != nil {
 		return err
 	}
@@ -145,14 +145,20 @@ func (s *Store) removeEnded(ctx context.Context, tx *sql.Tx, at instant) error {
 	return err
 }
 
-// removeIfEnded removes a process that does not live any more, or has not said for too long that it does.
+// removeIfEnded removes a process that does not live any more, or has not said so for too long. One that is found silent
+// is suspected first. What is changed here is to be committed, also when the process has its chats still.
 func (s *Store) removeIfEnded(ctx context.Context, tx *sql.Tx, process string, at instant) error {
 	if s.dialect.Ended != nil && s.dialect.Ended(process) {
 		_, err := tx.ExecContext(ctx, `DELETE FROM processes WHERE id = $1`, process)
 		return err //nolint:wrapcheck // change does
 	}
-	// A process that says that it lives at the same time has the row locked; then the condition is looked at again.
-	_, err := tx.ExecContext(ctx, `DELETE FROM processes WHERE id = $1 AND era = $2 AND expires <= $3`, process, at.era, at.now)
+	// A process that says that it lives at the same time has the row locked; then the conditions are looked at again.
+	gone, err := affected(tx.ExecContext(ctx, `DELETE FROM processes WHERE id = $1 AND era = $2 AND expires <= $3 AND suspected = 1`, process, at.era, at.now))
+	if err != nil || gone {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `UPDATE processes SET suspected = CASE WHEN expires <= $3 THEN 1 ELSE suspected END, expires = $4
+		WHERE id = $1 AND era = $2 AND (expires <= $3 OR expires > $4)`, process, at.era, at.now, at.now+trustTime.Milliseconds())
 	return err //nolint:wrapcheck // change does
 }
 

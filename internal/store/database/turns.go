@@ -14,7 +14,7 @@ import (
 // the latest so many turns the oldest are dropped, with the files that only they had, whose contents are returned.
 func (s *Store) SaveTurn(ctx context.Context, l store.Lease, c store.Chat, t store.Turn, most int) (gone []string, err error) {
 	err = s.change(ctx, "save a turn", func(tx *sql.Tx) error {
-		ours, err := affected(tx.ExecContext(ctx, `UPDATE chats SET created = $3, used = $4, runs = $5, packages = $6, loss = $7, replay = $8 WHERE id = $1 AND fence = $2`,
+		ours, err := affected(tx.ExecContext(ctx, `UPDATE chats SET created = $3, used = $4, runs = $5, packages = $6, loss = $7, replay = $8, wrote = $2 WHERE id = $1 AND fence = $2`,
 			l.Chat, l.Fence, nanoseconds(c.Created), nanoseconds(c.Used), c.Runs, c.Packages, c.Loss, c.Replay))
 		if err != nil {
 			return err

@@ -83,19 +83,25 @@ func TestOpenShowsNoPassword(t *testing.T) {
 // controlVariable names a program that stops and starts the server; .ci/postgres sets it.
 const controlVariable = "RUNPYTHON_TEST_POSTGRES_CONTROL"
 
-// A server that is gone is told, and used again when it is back.
-func TestServerGoneAndBack(t *testing.T) {
-	address, _ := fresh(t)
+// controlled returns what stops and starts the server.
+func controlled(t *testing.T) (order func(what string)) {
+	t.Helper()
 	control := os.Getenv(controlVariable)
 	if control == "" {
 		t.Skipf("no way to stop the PostgreSQL server: run the tests with .ci/postgres, or set %s", controlVariable)
 	}
-	order := func(what string) {
+	return func(what string) {
 		t.Helper()
 		if out, err := exec.CommandContext(context.WithoutCancel(t.Context()), control, what).CombinedOutput(); err != nil {
 			t.Fatalf("%s the server: %v\n%s", what, err, out)
 		}
 	}
+}
+
+// A server that is gone is told, and used again when it is back.
+func TestServerGoneAndBack(t *testing.T) {
+	address, _ := fresh(t)
+	order := controlled(t)
 	s := open(t, address)
 	defer func() {
 		if err := s.Close(); err != nil {

@@ -19,6 +19,7 @@ import (
 	"runpython/internal/store"
 	"runpython/internal/store/database"
 	"runpython/internal/store/sqlite"
+	"runpython/internal/store/storetest"
 )
 
 // holdVariable makes of this test's program one that works on the database in that file until it is killed.
@@ -225,24 +226,9 @@ func TestLockedDatabase(t *testing.T) {
 	}
 }
 
-// smallDisk mounts a disk of 2 MiB for the time of the test.
-func smallDisk(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=2m"); err != nil {
-		t.Skipf("no file system can be mounted here: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := unix.Unmount(dir, 0); err != nil {
-			t.Error(err)
-		}
-	})
-	return dir
-}
-
 // CHT-13: a full disk is told, nothing that was kept is damaged, and it goes on when there is room.
 func TestFullDisk(t *testing.T) {
-	dir := smallDisk(t)
+	dir := storetest.SmallDisk(t, 2<<20)
 	s := open(t, filepath.Join(dir, "chats.db"))
 	defer closeStore(t, s)
 	l, err := s.Begin(t.Context(), store.Chat{ID: "x"})
@@ -278,7 +264,7 @@ func TestFullDisk(t *testing.T) {
 }
 
 func TestReadOnlyDisk(t *testing.T) {
-	dir := smallDisk(t)
+	dir := storetest.SmallDisk(t, 2<<20)
 	name := filepath.Join(dir, "chats.db")
 	closeStore(t, open(t, name))
 	remount := func(flags uintptr) {

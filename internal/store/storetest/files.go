@@ -124,6 +124,29 @@ func testResults(t *testing.T, d Database) {
 	is(t, "an older result", err, store.ErrNotFound)
 }
 
+// testResultList: the results of a chat are listed as they came, without those that have made room, and one that was made
+// again as the newest.
+func testResultList(t *testing.T, d Database) {
+	s, other := d.open(t), d.open(t)
+	a, b := begin(t, s, store.Chat{ID: "a"}), begin(t, s, store.Chat{ID: "b"})
+	var all []store.Result
+	for i, at := range []struct {
+		l    store.Lease
+		run  int
+		name string
+	}{{a, 1, "figure-1.png"}, {a, 1, "stdout.txt"}, {b, 1, "figure-1.png"}, {a, 3, "figure-1.png"}, {a, 2, "figure-1.png"}, {a, 1, "stdout.txt"}} {
+		f := store.File{Path: at.name, Hash: fmt.Sprint(i), Size: int64(i), MIMEType: "image/png"}
+		if _, err := s.SaveResult(t.Context(), at.l, at.run, f, store.Bounds{Count: 3, Bytes: 99}); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, store.Result{Run: at.run, File: f})
+	}
+	got, err := other.Results(t.Context(), "a")
+	equal(t, "the results of the one", []store.Result{all[3], all[4], all[5]}, got, err)
+	got, err = other.Results(t.Context(), "b")
+	equal(t, "the results of the other", []store.Result{all[2]}, got, err)
+}
+
 // testContents: the database knows which contents anybody refers to.
 func testContents(t *testing.T, d Database) {
 	s := d.open(t)
@@ -136,10 +159,15 @@ func testContents(t *testing.T, d Database) {
 	if _, err := s.SaveTurn(t.Context(), b, store.Chat{ID: "b"}, store.Turn{Number: 1, Message: "12", Words: "345"}, 9); err != nil {
 		t.Fatal(err)
 	}
+	for _, bytes := range []int64{900, 1000} { // the second replaces the first
+		if _, err := s.SaveCheckpoint(t.Context(), a, store.Checkpoint{Folder: "f", Bytes: bytes}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	free, err := s.Unreferenced(t.Context(), []string{"1", "2", "3"})
 	equal(t, "what nobody refers to", []string{"3"}, free, err)
 	stored, err := s.Stored(t.Context())
-	equal(t, "what is stored", map[string]int64{"a": 5, "b": 5 + 7 + 5 + int64(len("nullnull"))}, stored, err)
+	equal(t, "what is stored", map[string]int64{"a": 5 + 1000, "b": 5 + 7 + 5 + int64(len("nullnull"))}, stored, err)
 	had, err := s.DeleteChat(t.Context(), b)
 	equal(t, "what a chat had", []string{"1", "2"}, sorted(had.Contents), err)
 	free, err = s.Unreferenced(t.Context(), had.Contents)

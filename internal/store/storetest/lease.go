@@ -20,10 +20,10 @@ func take(t *testing.T, s *database.Store, id string) store.Lease {
 	return l
 }
 
-// silence lets the time pass that a process has to say that it lives, for the one that has a chat.
+// silence lets the time pass that a process has to say that it lives, for the one that has a chat, also when it was found silent once.
 func (d Database) silence(t *testing.T, id string) {
 	t.Helper()
-	d.exec(t, `UPDATE processes SET expires = 0 WHERE id IN (SELECT holder FROM chats WHERE id = $1)`, id)
+	d.exec(t, `UPDATE processes SET expires = 0, suspected = 1 WHERE id IN (SELECT holder FROM chats WHERE id = $1)`, id)
 }
 
 func testLease(t *testing.T, d Database) {
@@ -61,6 +61,41 @@ func testLease(t *testing.T, d Database) {
 	is(t, "a write with the lease before", b.SaveChat(t.Context(), next, c), store.ErrLost)
 	if _, err := b.DeleteChat(t.Context(), again); err != nil {
 		t.Errorf("DeleteChat: %v", err)
+	}
+}
+
+// testWrote: what a chat was written with is the lease of the last write, however often it was taken since.
+func testWrote(t *testing.T, d Database) {
+	s := d.open(t)
+	l := begin(t, s, store.Chat{ID: "x"})
+	wants := func(what string, want int64) {
+		t.Helper()
+		got, err := s.Wrote(t.Context(), "x")
+		equal(t, "the lease of the last write after "+what, want, got, err)
+	}
+	wants("the beginning", store.FirstFence)
+	writes := map[string]func(l store.Lease) error{
+		"SaveChat": func(l store.Lease) error { return s.SaveChat(t.Context(), l, store.Chat{ID: "x"}) },
+		"SaveTurn": func(l store.Lease) error {
+			_, err := s.SaveTurn(t.Context(), l, store.Chat{ID: "x"}, store.Turn{Number: 1}, 9)
+			return err
+		},
+		"SaveFiles":      func(l store.Lease) error { _, err := s.SaveFiles(t.Context(), l, store.Changes{}); return err },
+		"SaveCheckpoint": func(l store.Lease) error { _, err := s.SaveCheckpoint(t.Context(), l, store.Checkpoint{}); return err },
+		"DropCheckpoint": func(l store.Lease) error { _, err := s.DropCheckpoint(t.Context(), l); return err },
+	}
+	for what, write := range writes {
+		before := l.Fence
+		if err := s.Release(t.Context(), l, ""); err != nil {
+			t.Fatal(err)
+		}
+		take(t, s, "x")
+		l = take(t, s, "x")
+		wants("it was taken twice", before)
+		if err := write(l); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		wants(what, l.Fence)
 	}
 }
 
@@ -128,6 +163,44 @@ func testLate(t *testing.T, d Database) {
 	}
 	files, err := b.Files(t.Context(), "x")
 	equal(t, "the files", nil, files, err)
+}
+
+// testClock: when the clock of the database is set, a process that lives keeps its chats, and one that is dead does not keep
+// them for longer than its time.
+func testClock(t *testing.T, d Database) {
+	a, b := d.open(t), d.open(t)
+	l := begin(t, a, store.Chat{ID: "x"})
+	begin(t, b, store.Chat{ID: "y"})
+	const day = 86_400_000 // milliseconds
+	for _, jump := range []int64{day, -day} {
+		d.exec(t, `UPDATE processes SET expires = expires - $2 WHERE id IN (SELECT holder FROM chats WHERE id = $1)`, "x", jump)
+		for range 2 {
+			_, _, err := b.Take(t.Context(), "x")
+			is(t, fmt.Sprintf("a chat of a process that lives, after the clock was set by %d ms", jump), err, store.ErrHeld)
+		}
+		left := d.left(t, "x") - d.left(t, "y") // which has renewed its time in the same moment
+		if left < -database.LeaseTime.Milliseconds() || left > database.LeaseTime.Milliseconds() {
+			t.Errorf("after the clock was set by %d ms, its process has %d ms more than one that has just said that it lives", jump, left)
+		}
+		again := take(t, a, "x") // it says that it lives
+		equal(t, "its next lease", store.Lease{Chat: "x", Fence: l.Fence + 1}, again, nil)
+		l = again
+	}
+	d.exec(t, `UPDATE processes SET expires = expires + $2 WHERE id IN (SELECT holder FROM chats WHERE id = $1)`, "x", -day)
+	if _, _, err := b.Take(t.Context(), "x"); !errors.Is(err, store.ErrHeld) {
+		t.Errorf("a chat of a process that is found silent for the first time: %v; want held", err)
+	}
+	d.exec(t, `UPDATE processes SET expires = expires + $2 WHERE id IN (SELECT holder FROM chats WHERE id = $1)`, "x", -day)
+	take(t, b, "x")
+}
+
+// left is until when the process that has a chat is trusted, by the clock of the database.
+func (d Database) left(t *testing.T, id string) (expires int64) {
+	t.Helper()
+	if err := d.SQL.QueryRowContext(t.Context(), `SELECT expires FROM processes WHERE id IN (SELECT holder FROM chats WHERE id = $1)`, id).Scan(&expires); err != nil {
+		t.Fatal(err)
+	}
+	return expires
 }
 
 // testRace: of many that take a chat at the same instant, one gets it, also from a process that is dead.
@@ -247,6 +320,7 @@ func (m *model) take(at int, id string) {
 	}
 	holder := m.holder[id]
 	l, _, err := p.store.Take(m.t.Context(), id)
+	p.silent = false // also when it gets nothing
 	if holder != nobody && holder != at && !m.all[holder].silent {
 		is(m.t, fmt.Sprintf("%d takes %s of %d", at, id, holder), err, store.ErrHeld)
 		return
@@ -254,7 +328,6 @@ func (m *model) take(at int, id string) {
 	if holder != nobody && holder != at {
 		m.end(holder)
 	}
-	p.silent = false
 	m.fence[id]++
 	m.holder[id], p.leases[id] = at, l
 	equal(m.t, fmt.Sprintf("%d takes %s of %d", at, id, holder), store.Lease{Chat: id, Fence: m.fence[id]}, l, err)

@@ -13,6 +13,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -37,10 +39,10 @@ func Run(t *testing.T, fresh func(t *testing.T) Database) {
 		test func(t *testing.T, d Database)
 	}{
 		{"chats", testChats}, {"unknown chats", testUnknown}, {"files", testFiles}, {"any bytes", testAnyBytes}, {"recent files", testRecent},
-		{"results make room", testResults}, {"turns", testTurns}, {"checkpoints", testCheckpoints}, {"contents", testContents}, {"versions", testVersions}, {"undo", testUndo}, {"forks", testFork}, {"imports", testImport},
-		{"deletion", testDeletion},
-		{"many chats come and go", testMany}, {"a lease", testLease}, {"a dead process", testDeadProcess}, {"a process that wakes late", testLate},
-		{"one of many takes", testRace}, {"faults", testFaults},
+		{"results make room", testResults}, {"results are listed", testResultList}, {"turns", testTurns}, {"outlines", testOutlines}, {"checkpoints", testCheckpoints}, {"contents", testContents},
+		{"versions", testVersions}, {"undo", testUndo}, {"forks", testFork}, {"imports", testImport}, {"deletion", testDeletion},
+		{"many chats come and go", testMany}, {"a lease", testLease}, {"the last write", testWrote}, {"a dead process", testDeadProcess}, {"a process that wakes late", testLate},
+		{"the clock is set", testClock}, {"one of many takes", testRace}, {"faults", testFaults},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.test(t, fresh(t)) })
 	}
@@ -141,6 +143,12 @@ func testUnknown(t *testing.T, d Database) {
 	equal(t, "Ask", nil, s.Ask(t.Context(), "none"), nil)
 	turns, err := s.Turns(t.Context(), "none", 10)
 	equal(t, "Turns", nil, turns, err)
+	results, err := s.Results(t.Context(), "none")
+	equal(t, "Results", nil, results, err)
+	outlines, err := s.Outlines(t.Context(), 10)
+	equal(t, "Outlines", nil, outlines, err)
+	_, err = s.Wrote(t.Context(), "none")
+	is(t, "Wrote", err, store.ErrNotFound)
 }
 
 func testTurns(t *testing.T, d Database) {
@@ -174,6 +182,28 @@ func testTurns(t *testing.T, d Database) {
 	equal(t, "a turn that was saved again", want[4:], got, err)
 }
 
+// testOutlines: a list of chats shows how many turns each has had, and how the oldest that is kept begins.
+func testOutlines(t *testing.T, d Database) {
+	s, other := d.open(t), d.open(t)
+	begin(t, s, store.Chat{ID: "without turns"})
+	for _, c := range []struct {
+		id       string
+		messages []string
+	}{{"a", []string{"first", "second", "third"}}, {"b", []string{"caf\u00e9"}}, {"c", []string{"\x00\xff"}}, {"d", []string{""}}} {
+		l := begin(t, s, store.Chat{ID: c.id})
+		for i, message := range c.messages {
+			if _, err := s.SaveTurn(t.Context(), l, store.Chat{ID: c.id}, store.Turn{Number: i + 1, Message: message}, 2); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	got, err := other.Outlines(t.Context(), 4)
+	slices.SortFunc(got, func(a, b store.Outline) int { return strings.Compare(a.Chat, b.Chat) })
+	equal(t, "the outlines", []store.Outline{
+		{Chat: "a", Turns: 3, Begin: "seco"}, {Chat: "b", Turns: 1, Begin: "caf\xc3"}, {Chat: "c", Turns: 1, Begin: "\x00\xff"}, {Chat: "d", Turns: 1},
+	}, got, err)
+}
+
 func testCheckpoints(t *testing.T, d Database) {
 	s := d.open(t)
 	l := begin(t, s, store.Chat{ID: "a"})
@@ -187,7 +217,7 @@ func testCheckpoints(t *testing.T, d Database) {
 		{store.Checkpoint{Folder: "h", Bound: "k", Turn: 3}, nil, "g"},
 		{store.Checkpoint{Folder: "i", Bound: "k", Turn: 3}, []string{"h"}, "g"},
 		{store.Checkpoint{Folder: "j", Bound: "k", Turn: 4, Interrupted: true}, []string{"g"}, "i"},
-		{store.Checkpoint{Folder: "k", Bound: "k2", Turn: 7}, []string{"j"}, "i"},
+		{store.Checkpoint{Folder: "k", Bound: "k2", Turn: 7, Bytes: 1 << 40}, []string{"j"}, "i"},
 	} {
 		gone, err := s.SaveCheckpoint(t.Context(), l, step.save)
 		equal(t, "what "+step.save.Folder+" makes needless", step.gone, gone, err)

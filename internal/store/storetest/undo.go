@@ -140,7 +140,7 @@ func testFork(t *testing.T, d Database) {
 	if _, err := s.SaveResult(t.Context(), l, 1, store.File{Path: "r", Hash: "3"}, roomy()); err != nil {
 		t.Fatal(err)
 	}
-	own := []store.Checkpoint{{Folder: "f", Bound: "k", Turn: 2}, {Folder: "g", Bound: "k", Turn: 1, Past: true}}
+	own := []store.Checkpoint{{Folder: "f", Bound: "k", Turn: 2, Bytes: 1 << 40}, {Folder: "g", Bound: "k", Turn: 1, Past: true}}
 	if err := s.Fork(t.Context(), l, store.Fork{ID: "b", Begun: start(), Loss: "why", Checkpoints: own}); err != nil {
 		t.Fatal(err)
 	}
@@ -149,6 +149,10 @@ func testFork(t *testing.T, d Database) {
 	equal(t, "the copy", store.Chat{ID: "b", Owner: "o\xff", Created: start(), Used: start(), Runs: 2, Loss: "why", Packages: "p"}, c, err)
 	all, err := other.Checkpoints(t.Context(), "b")
 	equal(t, "its checkpoints", own, all, err)
+	stored, err := other.Stored(t.Context())
+	if stored["b"] < 1<<40 || err != nil {
+		t.Errorf("what is stored: %v, %v; want checkpoints as well", stored, err)
+	}
 	if _, err := s.DeleteChat(t.Context(), l); err != nil {
 		t.Fatal(err)
 	}

@@ -28,6 +28,7 @@ CREATE TABLE kept_checkpoints (
     bound TEXT NOT NULL,
     turn BIGINT NOT NULL,
     interrupted BIGINT NOT NULL,
+    bytes BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (chat, past)
 );
 INSERT INTO kept_checkpoints (chat, past, folder, bound, turn, interrupted) SELECT chat, 0, folder, bound, turn, interrupted FROM checkpoints;

@@ -1,0 +1,30 @@
+package app
+
+import (
+	"io"
+	"net/http"
+)
+
+// adminHandler serves what an operator's tools ask for. It is not for callers.
+func (a *App) adminHandler() http.Handler {
+	mux := http.NewServeMux()
+	say := func(w http.ResponseWriter, status int, text string) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, text) // the client may be gone
+	}
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "ok\n") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) { // it is not served before the program is ready
+		if a.draining.Load() {
+			say(w, http.StatusServiceUnavailable, "stopping\n")
+			return
+		}
+		if s := a.host.Stats(); s.Failed > 0 && s.Started+s.Restored == 0 {
+			say(w, http.StatusServiceUnavailable, "no guest has started; runpython doctor says why\n")
+			return
+		}
+		say(w, http.StatusOK, "ready\n")
+	})
+	mux.Handle("GET /metrics", a.metrics.Handler())
+	return mux
+}

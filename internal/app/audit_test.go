@@ -1,0 +1,141 @@
+package app_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"runpython/internal/app"
+	"runpython/internal/audit"
+	"runpython/internal/config"
+	"runpython/internal/guesttest"
+)
+
+// forwarding is a client behind a proxy.
+type forwarding struct{ address string }
+
+func (f forwarding) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("X-Forwarded-For", f.address)
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// audited is what a test compares of a line.
+type audited struct {
+	Kind, Subject, Address, Outcome, Chat string
+	Count                                 int
+}
+
+func auditLines(t *testing.T, data string) (all []audited, text string) {
+	t.Helper()
+	err := audit.Tail(t.Context(), audit.Dir(data), 0, false, func(line []byte) error {
+		text += string(line)
+		var a audited
+		err := json.Unmarshal(line, &a)
+		all = append(all, a)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := audit.Verify(t.Context(), audit.Dir(data), ""); err != nil {
+		t.Errorf("the audit log does not hold: %v", err)
+	}
+	return all, text
+}
+
+// What people do is in the audit log with who and from where, and nothing of what was in it.
+func TestAuditLog(t *testing.T) {
+	data := guesttest.Data(t)
+	var id, uri string
+	t.Run("served", func(t *testing.T) {
+		a := openAt(t, data, func(c *config.Config, _ *app.Build) {
+			c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+		})
+		url, _ := serve(t, a)
+		s := connect(t, &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: forwarding{"198.51.100.7"}}})
+		result, _, chat := call(t, s, "", "open('f.txt', 'w').write('my secret')\nprint('my secret')")
+		id = chat
+		for _, c := range result.Content {
+			if l, ok := c.(*mcp.ResourceLink); ok {
+				uri = l.URI
+			}
+		}
+		if _, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: uri}); err != nil {
+			t.Errorf("read %q: %v", uri, err)
+		}
+		call(t, s, id, "raise ValueError('my secret')")
+	})
+	c := unset()
+	c.Data = data
+	records, err := app.OpenRecords(t.Context(), c, guesttest.Log(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := records.Transcript(t.Context(), id); err != nil {
+		t.Error(err)
+	}
+	if err := records.Delete(t.Context(), id); err != nil {
+		t.Error(err)
+	}
+	if err := records.Delete(t.Context(), id); err == nil {
+		t.Error("a chat was deleted twice")
+	}
+	if err := records.Close(); err != nil {
+		t.Fatal(err)
+	}
+	me := fmt.Sprintf("uid:%d", os.Getuid())
+	got, text := auditLines(t, data)
+	want := []audited{
+		{Kind: "started", Subject: me},
+		{Kind: "turn", Address: "198.51.100.7", Outcome: "ok", Chat: id, Count: 1},
+		{Kind: "file_read", Address: "198.51.100.7", Outcome: "ok"},
+		{Kind: "turn", Address: "198.51.100.7", Outcome: "failed", Chat: id, Count: 1},
+		{Kind: "stopped", Subject: me},
+		{Kind: "chat_read", Subject: me, Outcome: "ok", Chat: id},
+		{Kind: "chat_deleted", Subject: me, Outcome: "ok", Chat: id},
+		{Kind: "chat_deleted", Subject: me, Outcome: "not found", Chat: id},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if strings.Contains(text, "secret") || !strings.Contains(text, uri) {
+		t.Errorf("the audit log has content, or does not name the file that was read:\n%s", text)
+	}
+}
+
+// When the audit log cannot be written, turns go on, and it tells later how many it lacks.
+func TestAuditLogThatCannotBeWritten(t *testing.T) {
+	data := guesttest.Data(t)
+	a := openAt(t, data, nil)
+	url, admin := serve(t, a)
+	s := connect(t, &mcp.StreamableClientTransport{Endpoint: url})
+	_, _, id := call(t, s, "", "x = 1")
+	away := data + "/elsewhere"
+	if err := os.Rename(audit.Dir(data), away); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if result, text, _ := call(t, s, id, "x"); result.IsError {
+			t.Errorf("a turn without the audit log: %s", text)
+		}
+	}
+	if _, text, _ := get(t, admin+"/metrics"); !strings.Contains(text, "runpython_audit_lost_total 2\n") {
+		t.Error("the metrics do not tell of the events that are lost")
+	}
+	if err := os.Rename(away, audit.Dir(data)); err != nil {
+		t.Fatal(err)
+	}
+	call(t, s, id, "x")
+	_, text := auditLines(t, data)
+	if !strings.Contains(text, `"lost":2,`) {
+		t.Errorf("the audit log does not say what it lacks:\n%s", text)
+	}
+}

@@ -1,0 +1,96 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"runpython/internal/chat"
+	"runpython/internal/fault"
+	"runpython/internal/llm"
+	"runpython/internal/metrics"
+	"runpython/internal/pypi"
+)
+
+// newMetrics returns the numbers of the program. Its parts need not be there before somebody looks.
+func newMetrics(a *App, build Build) *metrics.Metrics {
+	return metrics.New(metrics.Sources{
+		Version: build.Version,
+		Guests: func() metrics.Guests {
+			s := a.host.Stats()
+			return metrics.Guests{Started: s.Started, Restored: s.Restored, Failed: s.Failed, Live: s.Live, Pooled: s.Pooled, Waiting: s.Waiting}
+		},
+		Interpreters: func() int { return a.chats.Living() },
+		Turns:        func() int { return a.chats.UnderWay() },
+	})
+}
+
+// countedModel counts what is asked of a model.
+type countedModel struct {
+	llm.Model
+
+	metrics *metrics.Metrics
+}
+
+// Complete implements llm.Model.
+func (m countedModel) Complete(ctx context.Context, r llm.Request) (*llm.Response, error) {
+	begun := time.Now()
+	response, err := m.Model.Complete(ctx, r)
+	took := time.Since(begun)
+	switch {
+	case err == nil:
+		u := response.Usage
+		m.metrics.ModelRequest(string(response.Stop), took, metrics.Tokens{Input: u.Input, Cached: u.Cached, Output: u.Output, Thinking: u.Thinking})
+	case ctx.Err() != nil:
+		m.metrics.ModelRequest("canceled", took, metrics.Tokens{})
+	default:
+		m.metrics.ModelRequest(string(llm.KindOf(err)), took, metrics.Tokens{})
+	}
+	return response, err //nolint:wrapcheck // the same contract
+}
+
+// countedInterpreter counts the checkpoints that are made of an interpreter.
+type countedInterpreter struct {
+	chat.Interpreter
+
+	metrics *metrics.Metrics
+}
+
+// Checkpoint implements chat.Interpreter.
+func (i countedInterpreter) Checkpoint(ctx context.Context, dir string) error {
+	begun := time.Now()
+	err := i.Interpreter.Checkpoint(ctx, dir)
+	i.metrics.Checkpoint(err == nil, time.Since(begun))
+	return err //nolint:wrapcheck // the same contract
+}
+
+// countedCheckpoints count what comes back from checkpoints.
+type countedCheckpoints struct {
+	chat.Checkpoints
+
+	metrics *metrics.Metrics
+}
+
+// Resume implements chat.Checkpoints.
+func (c countedCheckpoints) Resume(ctx context.Context, start chat.Start, dir string, prepare func(string, bool) error) (chat.Interpreter, error) {
+	begun := time.Now()
+	i, err := c.Checkpoints.Resume(ctx, start, dir, prepare)
+	outcome := "ok"
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind == fault.Unsupported {
+		outcome = "unusable"
+	} else if err != nil {
+		outcome = "failed"
+	}
+	c.metrics.Restore(outcome, time.Since(begun))
+	return i, err //nolint:wrapcheck // the same contract
+}
+
+// countInstall counts an install.
+func countInstall(m *metrics.Metrics, report pypi.Report, err error, took time.Duration) {
+	i := metrics.Install{Packages: len(report.Added) + len(report.Changed), DownloadedBytes: report.DownloadedBytes, Took: took}
+	if err != nil {
+		kind, _ := fault.Shown(err)
+		i = metrics.Install{Fault: kind.String(), Took: took}
+	}
+	m.Install(i)
+}

@@ -1,0 +1,122 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"runpython/internal/caller"
+	"runpython/internal/config"
+	"runpython/internal/fault"
+	"runpython/internal/limit"
+	"runpython/internal/metrics"
+)
+
+// limits are what each caller may do. Loopback addresses have none: behind a proxy that was not named everybody has one of
+// those, and would be shut out together.
+type limits struct {
+	requests *limit.Table // of addresses
+	events   map[string]*limit.Table
+	calls    *limit.Table // of accounts, or of addresses where nobody signs in
+	runs     *limit.Places
+	metrics  *metrics.Metrics
+}
+
+// documentsPerMinute is how many documents of clients are fetched because of one address.
+const documentsPerMinute = 60
+
+// Events of those who decide who may call, for Allow.
+const (
+	eventSignIn   = "signed in"
+	eventRegister = "client registered"
+	eventDocument = "client metadata fetched"
+)
+
+func newLimits(c config.Config, m *metrics.Metrics) *limits {
+	table := func(events int, per time.Duration) *limit.Table {
+		return limit.NewTable(limit.Rate{Events: events, Per: per}, 0)
+	}
+	return &limits{
+		requests: table(c.AddressRequests, time.Minute),
+		events: map[string]*limit.Table{
+			eventSignIn: table(c.AddressSignIns, time.Minute), eventRegister: table(c.AddressRegistrations, time.Hour),
+			eventDocument: table(documentsPerMinute, time.Minute),
+		},
+		calls: table(c.UserCalls, time.Minute), runs: limit.NewPlaces(c.UserRuns), metrics: m,
+	}
+}
+
+// quotaOf is what of an address has a quota, "" for one that has no limits.
+func quotaOf(a netip.Addr) string {
+	if a.IsLoopback() {
+		return ""
+	}
+	return limit.Network(a)
+}
+
+// handler refuses requests of addresses that send too many, before anything else looks at them.
+func (l *limits) handler(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if key := quotaOf(caller.FromContext(r.Context()).Address); key != "" {
+			if wait := l.requests.Take(key); wait > 0 {
+				l.metrics.Refused("address_requests")
+				tooMany(w, fmt.Sprintf("too many requests from your address: at most %d in a minute", l.requests.Rate().Events), wait)
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// tooMany answers a request that is refused for now (RFC 6585, 4).
+func tooMany(w http.ResponseWriter, why string, wait time.Duration) {
+	seconds := secondsOf(wait)
+	w.Header().Set("Retry-After", strconv.Itoa(seconds))
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusTooManyRequests)
+	_, _ = io.WriteString(w, fmt.Sprintf("%s; try again in %d s\n", why, seconds)) // the client may be gone
+}
+
+// secondsOf rounds a wait up.
+func secondsOf(wait time.Duration) int { return int(math.Ceil(wait.Seconds())) }
+
+// Allow reports whether an address may do what an event names once more, and otherwise how long to wait.
+func (l *limits) Allow(event, address string) (wait time.Duration, ok bool) {
+	table := l.events[event]
+	a, err := netip.ParseAddr(address)
+	if err != nil || table == nil || quotaOf(a) == "" {
+		return 0, true
+	}
+	if wait = table.Take(quotaOf(a)); wait > 0 {
+		l.metrics.Refused(strings.ReplaceAll(event, " ", "_"))
+	}
+	return wait, wait == 0
+}
+
+// begin takes what a call of owner needs, or says in numbers why it may not be for now. Without an owner the address
+// counts. The caller calls leave when the call has ended.
+func (l *limits) begin(ctx context.Context, owner string) (leave func(), err error) {
+	key := "account " + owner
+	if owner == "" {
+		if key = quotaOf(caller.FromContext(ctx).Address); key == "" {
+			return func() {}, nil
+		}
+	}
+	if leave = l.runs.Enter(key); leave == nil {
+		l.metrics.Refused("runs")
+		return nil, fault.New(fault.Busy, nil, fmt.Sprintf("%d of your calls are running, the most at once; wait until one has ended, and then send this one again", l.runs.Most()))
+	}
+	if wait := l.calls.Take(key); wait > 0 {
+		leave()
+		l.metrics.Refused("calls")
+		return nil, fault.New(fault.Busy, nil, fmt.Sprintf("you have sent more calls than the %d allowed in a minute; wait %d s, and then send this one again", l.calls.Rate().Events, secondsOf(wait)))
+	}
+	return leave, nil
+}
