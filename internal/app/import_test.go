@@ -7,12 +7,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"runpython/internal/app"
 	"runpython/internal/chat"
+	"runpython/internal/guesttest"
 	"runpython/internal/notebook"
 )
 
@@ -74,5 +76,35 @@ func TestNotebookComesBack(t *testing.T) {
 		if diff := cmp.Diff(cellsOf(t, first), cellsOf(t, second)); diff != "" {
 			t.Errorf("%s (-first +second):\n%s", name, diff)
 		}
+	}
+}
+
+// The cells of a notebook that is imported with replay run before the first turn, with the files that were put into the chat, and
+// what they leave is kept.
+func TestImportedCellsRun(t *testing.T) {
+	const book = `{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [
+		{"cell_type": "markdown", "id": "a", "metadata": {}, "source": "# Sum"},
+		{"cell_type": "code", "id": "b", "metadata": {}, "execution_count": 1, "outputs": [], "source": "%matplotlib inline\nx = int(open('data.csv').read())"},
+		{"cell_type": "code", "id": "c", "metadata": {}, "execution_count": 2, "outputs": [], "source": "_ = open('out.txt', 'w').write(str(x + 1))"},
+		{"cell_type": "code", "id": "d", "metadata": {}, "execution_count": 3, "outputs": [], "source": "input('who?')"}]}`
+	data := guesttest.Data(t)
+	a := openAt(t, data, nil)
+	r := recordsAt(t, data)
+	id := imported(t, r, []byte(book), true)
+	if _, err := a.PutFile(t.Context(), "", id, "data.csv", strings.NewReader("41")); err != nil {
+		t.Fatal(err)
+	}
+	reply, got := printed(t, a, id, "print(x, open('out.txt').read())")
+	if got != "41 42" || reply.State != chat.Restored {
+		t.Errorf("the chat goes on with %q, state %q %s", got, reply.State, reply.StateReason)
+	}
+	for _, want := range []string{"the runs of turns 2 to 4 were executed again", "run 3 of turn 4 failed now"} {
+		if !strings.Contains(reply.Text, want) {
+			t.Errorf("it is not told that %s:\n%s", want, reply.Text)
+		}
+	}
+	transcript, err := r.Transcript(t.Context(), id)
+	if err != nil || len(transcript.Files) != 2 || len(transcript.Turns) != 5 {
+		t.Errorf("the chat has %+v, %v; want the files of person and cells", transcript, err)
 	}
 }

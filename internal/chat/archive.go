@@ -22,7 +22,7 @@ type Summary struct {
 	Begun time.Time
 	Used  time.Time // begin of the last turn
 	Turns int       // also those that are not kept any more
-	Bytes int64     // of its files, also as earlier turns have left them, its results, its transcript and its checkpoints
+	Bytes int64     // of its files with what earlier turns have left, its results, its transcript and its checkpoints
 	Begin string    // of the first message that is kept, valid UTF-8
 }
 

@@ -86,7 +86,7 @@ func (fullBedroom) Copy(_, to string) error {
 }
 
 // overdue is a context that ends as at a deadline.
-type overdue struct{ context.Context }
+type overdue struct{ context.Context } //nolint:containedctx // it is one
 
 func (o overdue) Err() error {
 	if o.Context.Err() != nil {
