@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"runpython/internal/fault"
 )
 
 // image is a checkpoint of a ready guest that nobody has used, from which the others
@@ -95,7 +97,7 @@ func (i *image) ensure(ctx context.Context) error {
 }
 
 // make makes the image. Only what the image itself does wrong counts against it: a guest that
-// does not start, or a disk without a folder, is the machine's affair, and may be over soon.
+// does not start, or a disk without a folder or without room, is the machine's affair, and may be over soon.
 func (i *image) make(ctx context.Context) error {
 	parent := filepath.Dir(i.dir)
 	if err := os.MkdirAll(parent, 0o700); err != nil {
@@ -127,7 +129,7 @@ func (i *image) make(ctx context.Context) error {
 	if _, there := os.Stat(i.dir); there == nil {
 		return nil // another process was faster
 	}
-	if ctx.Err() == nil {
+	if ctx.Err() == nil && fault.DiskTrouble(err) == "" {
 		i.failed(err)
 	}
 	return fmt.Errorf("image of the pool: %w", err)
