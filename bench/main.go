@@ -1,7 +1,7 @@
 // Program bench measures the product beside other programs that do the same work, on the
 // machine and in the minutes in which it runs, and says which goals are met.
 //
-//	go run ./bench                 all parts, some three minutes
+//	go run ./bench                 all parts, some ten minutes
 //	go run ./bench -only living    the parts whose names match
 //	go run ./bench -quick          a tenth of the measurements, to try it
 //
