@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -58,7 +59,9 @@ func serve(t *testing.T, c *certs.Certificates) (address string) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
-		<-ended
+		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
 	})
 	return l.Addr().String()
 }
@@ -147,22 +150,22 @@ func TestVersionsAndSuites(t *testing.T) {
 	address := serve(t, c)
 	for _, tt := range []struct {
 		name   string
-		client tls.Config
+		client *tls.Config
 		want   uint16 // 0: refused
 	}{
-		{"newest", tls.Config{}, tls.VersionTLS13},
-		{"1.2", tls.Config{MaxVersion: tls.VersionTLS12}, tls.VersionTLS12},
-		{"1.1", tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, 0},
-		{"CBC", tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA}}, 0},
-		{"RSA key exchange", tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256}}, 0},
-		{"unknown name", tls.Config{ServerName: "other.example"}, 0},
+		{"newest", &tls.Config{}, tls.VersionTLS13},
+		{"1.2", &tls.Config{MaxVersion: tls.VersionTLS12}, tls.VersionTLS12},
+		{"1.1", &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, 0},
+		{"CBC", &tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA}}, 0},
+		{"RSA key exchange", &tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256}}, 0},
+		{"unknown name", &tls.Config{ServerName: "other.example"}, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.client.RootCAs = ca.Pool()
 			if tt.client.ServerName == "" {
 				tt.client.ServerName = "run.example"
 			}
-			if _, state, err := handshake(t, address, &tt.client); state.Version != tt.want || (err == nil) != (tt.want != 0) {
+			if _, state, err := handshake(t, address, tt.client); state.Version != tt.want || (err == nil) != (tt.want != 0) {
 				t.Errorf("version %x, %v; want %x", state.Version, err, tt.want)
 			}
 		})
@@ -229,7 +232,7 @@ func TestACMESettings(t *testing.T) {
 	if err := os.WriteFile(file, []byte("nothing"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := certs.ACME(certs.Order{CA: file, Log: slog.New(slog.DiscardHandler)}); err == nil || !strings.Contains(err.Error(), file) {
+	if _, err := certs.ACME(t.Context(), certs.Order{CA: file, Log: slog.New(slog.DiscardHandler)}); err == nil || !strings.Contains(err.Error(), file) {
 		t.Errorf("a file without certificates: %v", err)
 	}
 }
