@@ -37,6 +37,7 @@ import (
 	"runpython/internal/metrics"
 	"runpython/internal/sandbox"
 	"runpython/internal/sandbox/interpreter"
+	"runpython/internal/span"
 	"runpython/internal/trace"
 )
 
@@ -48,6 +49,7 @@ type App struct {
 	metrics  *metrics.Metrics
 	audit    *auditor
 	limits   *limits
+	spans    *span.Tracer  // nil: none are sent
 	egress   *egress.Proxy // nil: guests have no way out
 	host     *sandbox.Host
 	chats    *chat.Service
@@ -104,6 +106,9 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, build Build) (
 		return nil, lacking(err, c.Data)
 	}
 	a.onClose("audit log", a.audit.events.Close)
+	if err := a.openSpans(c, build); err != nil {
+		return nil, err
+	}
 	python, err := interpreter.Open(ctx, filepath.Join(c.Data, "interpreter"), guest.Files())
 	if err != nil {
 		return nil, lacking(fmt.Errorf("open the interpreter: %w", err), c.Data)
@@ -216,7 +221,7 @@ func (a *App) openChats(ctx context.Context, python *interpreter.Interpreter, as
 			}
 			return a.kernelOf(s, start, func(c kernel.Config) (*kernel.Kernel, error) { return kernel.New(ctx, s, c, python.Key) }) //nolint:contextcheck // a way out lives longer than the call
 		},
-		Checkpoints: countedCheckpoints{sleep, a.metrics}, Store: records, Content: files, Log: a.log, Python: python.Version,
+		Checkpoints: countedCheckpoints{sleep, a.metrics, a.spans}, Store: records, Content: files, Log: a.log, Python: python.Version,
 		Limits: chat.Limits{
 			RunTimeout: a.config.RunTimeout, MemoryBytes: limits.MemoryBytes, WorkBytes: limits.WorkBytes, WorkFiles: workFiles,
 			Processes: limits.Processes, OpenFiles: limits.OpenFiles,
@@ -231,7 +236,7 @@ func (a *App) openChats(ctx context.Context, python *interpreter.Interpreter, as
 		options.Preload = a.preload.lock
 	}
 	if asks.Model != nil {
-		asks.Model = countedModel{asks.Model, a.metrics}
+		asks.Model = countedModel{asks.Model, a.metrics, a.spans}
 		options.Agent = agent.New(asks)
 	}
 	a.chats = chat.NewService(options) //nolint:contextcheck // it lives longer than the call
@@ -244,7 +249,9 @@ func (a *App) openChats(ctx context.Context, python *interpreter.Interpreter, as
 }
 
 // takeGuest takes a guest, one without preloaded packages if plain, and puts the chat's files into place.
-func (a *App) takeGuest(ctx context.Context, plain bool, fill func(dir string) error) (*sandbox.Sandbox, error) {
+func (a *App) takeGuest(ctx context.Context, plain bool, fill func(dir string) error) (_ *sandbox.Sandbox, err error) {
+	ctx, taking := a.spans.Begin(ctx, "start guest", span.Internal)
+	defer func() { taking.End(err != nil) }()
 	take := a.host.Take
 	if plain {
 		take = a.host.TakePlain
@@ -275,9 +282,9 @@ func (a *App) kernelOf(s *sandbox.Sandbox, start chat.Start, begin func(c kernel
 	case err != nil:
 		return nil, fmt.Errorf("begin an interpreter: %w", err)
 	case gate != nil:
-		return countedInterpreter{networked{k, gate}, a.metrics}, nil
+		return countedInterpreter{networked{k, gate}, a.metrics, a.spans}, nil
 	}
-	return countedInterpreter{k, a.metrics}, nil
+	return countedInterpreter{k, a.metrics, a.spans}, nil
 }
 
 // Turn runs a turn for the local user, observed like those of clients; but the cause of an error is the

@@ -7,9 +7,11 @@ import (
 
 	"runpython/internal/chat"
 	"runpython/internal/fault"
+	"runpython/internal/kernel"
 	"runpython/internal/llm"
 	"runpython/internal/metrics"
 	"runpython/internal/pypi"
+	"runpython/internal/span"
 )
 
 // newMetrics returns the numbers of the program. Its parts need not be there before somebody looks.
@@ -30,13 +32,21 @@ type countedModel struct {
 	llm.Model
 
 	metrics *metrics.Metrics
+	spans   *span.Tracer
 }
 
 // Complete implements llm.Model.
 func (m countedModel) Complete(ctx context.Context, r llm.Request) (*llm.Response, error) {
+	ctx, s := m.spans.Begin(ctx, "model request", span.Client)
+	s.Text("gen_ai.request.model", m.Name())
 	begun := time.Now()
 	response, err := m.Model.Complete(ctx, r)
 	took := time.Since(begun)
+	if err == nil {
+		s.Number("gen_ai.usage.input_tokens", int64(response.Usage.Input))
+		s.Number("gen_ai.usage.output_tokens", int64(response.Usage.Output))
+	}
+	s.End(err != nil)
 	switch {
 	case err == nil:
 		u := response.Usage
@@ -54,6 +64,19 @@ type countedInterpreter struct {
 	chat.Interpreter
 
 	metrics *metrics.Metrics
+	spans   *span.Tracer
+}
+
+// Run implements chat.Interpreter.
+func (i countedInterpreter) Run(ctx context.Context, r kernel.Request) (*kernel.Result, error) {
+	ctx, s := i.spans.Begin(ctx, "run", span.Internal)
+	result, err := i.Interpreter.Run(ctx, r)
+	if err == nil {
+		s.Text("runpython.status", string(result.Status))
+		s.Number("runpython.peak_bytes", result.PeakBytes)
+	}
+	s.End(err != nil)
+	return result, err //nolint:wrapcheck // the same contract
 }
 
 // Checkpoint implements chat.Interpreter.
@@ -69,12 +92,15 @@ type countedCheckpoints struct {
 	chat.Checkpoints
 
 	metrics *metrics.Metrics
+	spans   *span.Tracer
 }
 
 // Resume implements chat.Checkpoints.
 func (c countedCheckpoints) Resume(ctx context.Context, start chat.Start, dir string, prepare func(string, bool) error) (chat.Interpreter, error) {
+	ctx, s := c.spans.Begin(ctx, "restore", span.Internal)
 	begun := time.Now()
 	i, err := c.Checkpoints.Resume(ctx, start, dir, prepare)
+	s.End(err != nil)
 	outcome := "ok"
 	if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind == fault.Unsupported {
 		outcome = "unusable"

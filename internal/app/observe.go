@@ -12,6 +12,7 @@ import (
 	"runpython/internal/chat"
 	"runpython/internal/fault"
 	"runpython/internal/metrics"
+	"runpython/internal/span"
 )
 
 // observed counts, logs and audits turns: ids, counts and times, never code, text or output.
@@ -20,20 +21,24 @@ type observed struct {
 	metrics *metrics.Metrics
 	audit   *auditor
 	limits  *limits
+	spans   *span.Tracer
 	log     *slog.Logger
 	local   bool // the caller is who started the program, and shows causes itself
 }
 
 func (a *App) observed(local bool) observed {
-	return observed{chats: a.chats, metrics: a.metrics, audit: a.audit, limits: a.limits, log: a.log, local: local}
+	return observed{chats: a.chats, metrics: a.metrics, audit: a.audit, limits: a.limits, spans: a.spans, log: a.log, local: local}
 }
 
 // Turn runs a turn; see chat.Service.
 func (o observed) Turn(ctx context.Context, r chat.Request) (*chat.Reply, error) {
+	ctx, s := o.spans.Begin(ctx, "turn", span.Server)
 	begun := time.Now()
 	reply, err := o.turn(ctx, r)
 	took := time.Since(begun)
 	outcome := outcomeOf(reply, err)
+	s.Text("runpython.outcome", outcome)
+	s.End(isOperators(err))
 	o.count(outcome, reply, took)
 	o.note(ctx, r, reply, outcome)
 	level := slog.LevelInfo

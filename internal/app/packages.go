@@ -20,6 +20,7 @@ import (
 	"runpython/internal/pypi/build"
 	"runpython/internal/sandbox"
 	"runpython/internal/sandbox/interpreter"
+	"runpython/internal/span"
 )
 
 // packagesConfig is what the installer is told. Its folder is on the file system of the
@@ -59,7 +60,7 @@ func (a *App) openPackages(ctx context.Context, python *interpreter.Interpreter,
 	}
 	a.onClose("packages", func() error { installer.Close(); return nil })
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	a.packages = &installs{installer: installer, metrics: a.metrics, life: life, cancel: cancel}
+	a.packages = &installs{installer: installer, metrics: a.metrics, spans: a.spans, life: life, cancel: cancel}
 	return nil
 }
 
@@ -75,6 +76,7 @@ func badSetting(err error) error {
 type installs struct {
 	installer *pypi.Installer
 	metrics   *metrics.Metrics
+	spans     *span.Tracer
 	life      context.Context //nolint:containedctx // ends with close
 	cancel    context.CancelFunc
 
@@ -92,8 +94,11 @@ func (i *installs) Install(ctx context.Context, r pypi.Request) (pypi.Report, er
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(i.life, cancel)() //nolint:contextcheck // the end of the program ends every install
+	ctx, s := i.spans.Begin(ctx, "install", span.Internal)
 	begun := time.Now()
 	report, err := i.installer.Install(ctx, r)
+	s.Number("runpython.packages", int64(len(report.Added)+len(report.Changed)))
+	s.End(err != nil)
 	countInstall(i.metrics, report, err, time.Since(begun))
 	return report, err //nolint:wrapcheck // the same contract
 }

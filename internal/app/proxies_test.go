@@ -97,8 +97,11 @@ func (p proxied) start(t *testing.T, program string, args []string) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait() // it was interrupted
+	}()
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(os.Interrupt) // it may have ended
 		<-ended

@@ -1,15 +1,14 @@
 package app
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"log"
 	"log/slog"
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -56,7 +55,7 @@ func (a *App) Serve(ctx context.Context, ready func(mcpURL, adminURL string)) (e
 		adminURL = "http://" + admin.listener.Addr().String()
 	}
 	if a.config.TLS() {
-		end, err := a.speakTLS(public, add)
+		end, err := a.speakTLS(ctx, public, add)
 		if err != nil {
 			return err
 		}
@@ -166,22 +165,23 @@ func (s *served) run() error {
 func (a *App) newServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: headerBytes,
-		ErrorLog: log.New(serverLog{a.log}, "", 0),
+		ErrorLog: slog.NewLogLogger(serverLog{a.log.Handler()}, slog.LevelWarn),
 	}
 }
 
 // serverLog takes what an http.Server has to say. Handshakes that fail are a detail: everybody on the internet may
 // send what is none.
-type serverLog struct{ log *slog.Logger }
+type serverLog struct{ slog.Handler }
 
-// Write logs one message.
-func (l serverLog) Write(p []byte) (int, error) {
-	level := slog.LevelWarn
-	if bytes.HasPrefix(p, []byte("http: TLS handshake error")) {
-		level = slog.LevelDebug
+// Handle implements slog.Handler.
+func (l serverLog) Handle(ctx context.Context, r slog.Record) error {
+	if strings.HasPrefix(r.Message, "http: TLS handshake error") {
+		r.Level = slog.LevelDebug
 	}
-	l.log.Log(context.Background(), level, string(bytes.TrimSpace(p)))
-	return len(p), nil
+	if !l.Enabled(ctx, r.Level) {
+		return nil
+	}
+	return l.Handler.Handle(ctx, r) //nolint:wrapcheck // the same contract
 }
 
 func listen(ctx context.Context, address string) (net.Listener, error) {

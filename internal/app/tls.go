@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -16,7 +17,7 @@ const httpsPort = 443
 
 // speakTLS has the server for callers speak TLS, and adds the one that leads there from plain HTTP, if there is to be
 // one. The caller calls end when the servers have ended.
-func (a *App) speakTLS(public *served, add func(address string) (*served, error)) (end func(), err error) {
+func (a *App) speakTLS(ctx context.Context, public *served, add func(address string) (*served, error)) (end func(), err error) {
 	var plain *served
 	httpPort := 0
 	if a.config.HTTPListen != "" {
@@ -25,7 +26,7 @@ func (a *App) speakTLS(public *served, add func(address string) (*served, error)
 		}
 		httpPort = portOf(plain.listener)
 	}
-	certificates, err := a.certificates(portOf(public.listener), httpPort)
+	certificates, err := a.certificates(ctx, portOf(public.listener), httpPort)
 	if err != nil {
 		return nil, fault.New(fault.Unsupported, err, "TLS: "+err.Error())
 	}
@@ -41,12 +42,12 @@ func (a *App) speakTLS(public *served, add func(address string) (*served, error)
 }
 
 // certificates are those of the files, or of the ACME server.
-func (a *App) certificates(tlsPort, httpPort int) (*certs.Certificates, error) {
+func (a *App) certificates(ctx context.Context, tlsPort, httpPort int) (*certs.Certificates, error) {
 	c := a.config
 	if c.TLSCert != "" {
 		return certs.Files(c.TLSCert, c.TLSKey, a.log) //nolint:wrapcheck // it says what it is
 	}
-	return certs.ACME(certs.Order{ //nolint:wrapcheck // it says what it is
+	return certs.ACME(ctx, certs.Order{ //nolint:wrapcheck // it says what it is
 		Names: c.Domains, Folder: filepath.Join(c.Data, "acme"), URL: c.ACMEURL, Email: c.ACMEEmail, CA: c.ACMECA, Agreed: c.ACMEAgree,
 		TLSPort: tlsPort, HTTPPort: httpPort, Log: a.log,
 	})

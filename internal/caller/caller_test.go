@@ -2,6 +2,7 @@ package caller_test
 
 import (
 	"crypto/tls"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -30,9 +31,7 @@ func ask(t *testing.T, from string, secure bool, h http.Header) seen {
 	if secure {
 		r.TLS = &tls.ConnectionState{}
 	}
-	for name, values := range h {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, h)
 	var got seen
 	trust.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		o := caller.FromContext(r.Context())

@@ -31,8 +31,9 @@ type Order struct {
 // obtainTime bounds one try for a certificate.
 const obtainTime = 2 * time.Minute
 
-// ACME returns certificates of an ACME server. Those that are in the folder already are used at once.
-func ACME(o Order) (*Certificates, error) {
+// ACME returns certificates of an ACME server. Those that are in the folder already are used at once. The end of ctx changes
+// nothing: Close is what ends them.
+func ACME(ctx context.Context, o Order) (*Certificates, error) {
 	roots, err := rootsOf(o.CA)
 	if err != nil {
 		return nil, err
@@ -55,7 +56,7 @@ func ACME(o Order) (*Certificates, error) {
 		AltTLSALPNPort: o.TLSPort, AltHTTPPort: o.HTTPPort, DisableHTTPChallenge: o.HTTPPort == 0, Logger: log,
 	})
 	config.Issuers = []certmagic.Issuer{issuer}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	return &Certificates{
 		get:        config.GetCertificate,
 		protocols:  config.TLSConfig().NextProtos,

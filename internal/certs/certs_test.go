@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -58,7 +59,9 @@ func serve(t *testing.T, c *certs.Certificates) (address string) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
-		<-ended
+		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
 	})
 	return l.Addr().String()
 }
@@ -229,7 +232,7 @@ func TestACMESettings(t *testing.T) {
 	if err := os.WriteFile(file, []byte("nothing"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := certs.ACME(certs.Order{CA: file, Log: slog.New(slog.DiscardHandler)}); err == nil || !strings.Contains(err.Error(), file) {
+	if _, err := certs.ACME(t.Context(), certs.Order{CA: file, Log: slog.New(slog.DiscardHandler)}); err == nil || !strings.Contains(err.Error(), file) {
 		t.Errorf("a file without certificates: %v", err)
 	}
 }

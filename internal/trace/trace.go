@@ -2,8 +2,8 @@
 // that an operator finds in the log what belongs to one call of a client.
 //
 // [Parse] reads what a client sent, [NewContext] hands it down, and [Handler] adds
-// it to every event that is logged with that context. The program has no spans of
-// its own: span_id is the caller's span, within which the request happened.
+// it to every event that is logged with that context. span_id is the caller's span, or
+// where package span sends some, the one of this program within which it happened.
 //
 // # Trust
 //
