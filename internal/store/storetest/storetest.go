@@ -40,6 +40,8 @@ func Run(t *testing.T, fresh func(t *testing.T) Database) {
 		{"results make room", testResults}, {"turns", testTurns}, {"checkpoints", testCheckpoints}, {"contents", testContents}, {"deletion", testDeletion},
 		{"many chats come and go", testMany}, {"a lease", testLease}, {"a dead process", testDeadProcess}, {"a process that wakes late", testLate},
 		{"one of many takes", testRace}, {"faults", testFaults},
+		{"users", testUsers}, {"browsers", testBrowsers}, {"clients", testClients}, {"grants", testGrants}, {"rotation", testRotation},
+		{"one of many redeems", testRedeem}, {"what is over is swept", testSweep},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.test(t, fresh(t)) })
 	}
