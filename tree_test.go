@@ -45,6 +45,10 @@ var mayImport = map[string][]string{
 	"internal/llm/llmtest":   {"internal/llm"},
 	"internal/llm/vendors":   {"internal/llm", "internal/llm/anthropic", "internal/llm/openai", "internal/llm/retry", "internal/llm/wire"},
 
+	"internal/identity": {"internal/fault", "internal/secret", "internal/store"},
+	"internal/oauth":    {"internal/fault", "internal/secret", "internal/store"},
+	"internal/secret":   {"internal/store"},
+
 	"internal/message":                    {},
 	"internal/task":                       {},
 	"internal/kernel":                     {"internal/excerpt", "internal/sandbox"},
@@ -118,7 +122,9 @@ var onlyIn = map[string][]string{
 	"github.com/jackc/pgx/v5":                {"internal/store/postgres"},
 	"modernc.org/sqlite":                     {"internal/store/sqlite"},
 	"golang.org/x/image":                     {"internal/mcpserver"},
-	"golang.org/x/sync":                      {"internal/app", "internal/pypi", "internal/sandbox/interpreter"},
+	"golang.org/x/crypto":                    {"internal/identity"},
+	"github.com/go-jose/go-jose/v4":          {"internal/oauth"},
+	"golang.org/x/sync":                      {"internal/app", "internal/oauth", "internal/pypi", "internal/sandbox/interpreter"},
 	"golang.org/x/sys": {"internal/app", "internal/cli", "internal/cli/console", "internal/kernel",
 		"internal/pypi", "internal/pypi/cache", "internal/pypi/environment", "internal/pypi/flock", "internal/pypi/uv", "internal/sandbox", "internal/sandbox/checkpoint", "internal/sandbox/interpreter", "internal/store/content", "internal/store/sqlite"},
 	"golang.org/x/term": {"internal/cli", "internal/cli/console"},

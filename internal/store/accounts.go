@@ -94,6 +94,12 @@ type Token struct {
 	Expires time.Time
 }
 
+// An Issued is a grant with the tokens that are new in it.
+type Issued struct {
+	Grant  Grant
+	Tokens []Token
+}
+
 // A Bearer is an access token with what it is part of.
 type Bearer struct {
 	Token Token

@@ -33,16 +33,10 @@ func (s *Store) AddCode(ctx context.Context, c store.Code) error {
 	})
 }
 
-// An Issued is a grant with the tokens that are new in it.
-type Issued struct {
-	Grant  store.Grant
-	Tokens []store.Token
-}
-
 // RedeemCode spends a code, and keeps what issue makes of it. Of many who redeem it at once, one does; the others
 // get store.ErrSpent, and what it gave is revoked (RFC 6749, 4.1.2). When issue refuses, the code is spent all the
 // same. An unknown code, and one whose time is over, is store.ErrNotFound.
-func (s *Store) RedeemCode(ctx context.Context, hash store.Digest, now time.Time, issue func(store.Code) (Issued, error)) error {
+func (s *Store) RedeemCode(ctx context.Context, hash store.Digest, now time.Time, issue func(store.Code) (store.Issued, error)) error {
 	var refused error
 	err := s.change(ctx, "redeem a code", func(tx *sql.Tx) error {
 		refused = nil
@@ -83,11 +77,11 @@ func replayed(ctx context.Context, tx *sql.Tx, hash store.Digest) (refused, err 
 }
 
 // AddGrant keeps a grant and its tokens.
-func (s *Store) AddGrant(ctx context.Context, issued Issued) error {
+func (s *Store) AddGrant(ctx context.Context, issued store.Issued) error {
 	return s.change(ctx, "keep a grant", func(tx *sql.Tx) error { return addGrant(ctx, tx, issued) })
 }
 
-func addGrant(ctx context.Context, tx *sql.Tx, issued Issued) error {
+func addGrant(ctx context.Context, tx *sql.Tx, issued store.Issued) error {
 	g := issued.Grant
 	_, err := tx.ExecContext(ctx, `INSERT INTO grants (id, subject, client, name, host, scopes, resource, created, used, expires)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
@@ -118,7 +112,7 @@ func addTokens(ctx context.Context, tx *sql.Tx, grant string, tokens []store.Tok
 // that repeats allow gives tokens as well. Any other one revokes the whole grant, since either the client or somebody else
 // has a token that was stolen (RFC 9700, 4.14.2), and is store.ErrSpent. When issue refuses, nothing has happened. A token
 // that is unknown or whose time is over is store.ErrNotFound.
-func (s *Store) Rotate(ctx context.Context, hash store.Digest, now time.Time, repeats store.Repeats, issue func(store.Grant, store.Token) (Issued, error)) error {
+func (s *Store) Rotate(ctx context.Context, hash store.Digest, now time.Time, repeats store.Repeats, issue func(store.Grant, store.Token) (store.Issued, error)) error {
 	var refused error
 	err := s.change(ctx, "refresh a token", func(tx *sql.Tx) error {
 		refused = nil

@@ -61,36 +61,38 @@ func (s *Store) Users(ctx context.Context) ([]store.User, error) {
 
 // SetPassword gives a user another password, and signs the user out of all browsers.
 func (s *Store) SetPassword(ctx context.Context, id, password string) error {
-	return s.changeUser(ctx, "change a password", id, []string{`DELETE FROM browsers WHERE subject = $1`},
-		`UPDATE users SET password = $2 WHERE id = $1`, id, password)
+	return s.changeUser(ctx, "change a password", []string{
+		`UPDATE users SET password = $2 WHERE id = $1`, `DELETE FROM browsers WHERE subject = $1`,
+	}, id, password)
 }
 
 // SetDisabled lets a user not do anything any more, or again. One who is disabled is signed out, and what
 // the user has allowed to clients is revoked, tokens of machines too.
 func (s *Store) SetDisabled(ctx context.Context, id string, disabled bool) error {
-	var ending []string
+	statements := []string{`UPDATE users SET disabled = $2 WHERE id = $1`}
 	if disabled {
-		ending = []string{`DELETE FROM browsers WHERE subject = $1`, `DELETE FROM codes WHERE subject = $1`, `DELETE FROM grants WHERE subject = $1`}
+		statements = append(statements, `DELETE FROM browsers WHERE subject = $1`, `DELETE FROM codes WHERE subject = $1`, `DELETE FROM grants WHERE subject = $1`)
 	}
-	return s.changeUser(ctx, "disable a user", id, ending, `UPDATE users SET disabled = $2 WHERE id = $1`, id, number(disabled))
+	return s.changeUser(ctx, "disable a user", statements, id, number(disabled))
 }
 
 // RemoveUser removes a user and all that proves who it is. The user's chats stay, and nobody owns them any more.
 func (s *Store) RemoveUser(ctx context.Context, id string) error {
-	return s.changeUser(ctx, "remove a user", id, nil, `DELETE FROM users WHERE id = $1`, id)
+	return s.changeUser(ctx, "remove a user", []string{`DELETE FROM users WHERE id = $1`}, id)
 }
 
-// changeUser runs a statement on a user that must be there, and others about the user after it.
-func (s *Store) changeUser(ctx context.Context, what, id string, after []string, statement string, args ...any) error {
+// changeUser runs a statement on a user that must be there, and others that need only the user's id. The id is the first
+// of args.
+func (s *Store) changeUser(ctx context.Context, what string, statements []string, args ...any) error {
 	return s.change(ctx, what, func(tx *sql.Tx) error {
-		there, err := affected(tx.ExecContext(ctx, statement, args...))
+		there, err := affected(tx.ExecContext(ctx, statements[0], args...))
 		if err != nil {
 			return err
 		}
 		if !there {
 			return store.ErrNotFound
 		}
-		return each(ctx, tx, after, id)
+		return each(ctx, tx, statements[1:], args[0])
 	})
 }
 

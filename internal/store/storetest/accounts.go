@@ -156,7 +156,7 @@ func pair(name string, at time.Time) []store.Token {
 // issue makes a grant with a pair of tokens of its name.
 func issue(t *testing.T, s *database.Store, id, user, client string) {
 	t.Helper()
-	if err := s.AddGrant(t.Context(), database.Issued{Grant: grantOf(id, user, client), Tokens: pair(id, start())}); err != nil {
+	if err := s.AddGrant(t.Context(), store.Issued{Grant: grantOf(id, user, client), Tokens: pair(id, start())}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -209,16 +209,16 @@ func testRotation(t *testing.T, d Database) {
 	rotate := func(token string, at time.Time) error {
 		next++
 		name := fmt.Sprint("n", next)
-		return s.Rotate(t.Context(), store.Digest(token), at, graceful(), func(g store.Grant, old store.Token) (database.Issued, error) {
+		return s.Rotate(t.Context(), store.Digest(token), at, graceful(), func(g store.Grant, old store.Token) (store.Issued, error) {
 			if g.Client != "c1" || old.Scopes != "run" {
 				t.Errorf("rotated %+v of %+v", old, g)
 			}
 			g.Expires = at.Add(48 * time.Hour)
-			return database.Issued{Grant: g, Tokens: pair(name, at)}, nil
+			return store.Issued{Grant: g, Tokens: pair(name, at)}, nil
 		})
 	}
 	refused := errors.New("refused")
-	err := s.Rotate(t.Context(), store.Digest("rg1"), start(), graceful(), func(store.Grant, store.Token) (database.Issued, error) { return database.Issued{}, refused })
+	err := s.Rotate(t.Context(), store.Digest("rg1"), start(), graceful(), func(store.Grant, store.Token) (store.Issued, error) { return store.Issued{}, refused })
 	is(t, "a rotation that is refused", err, refused)
 	is(t, "the first use after that", rotate("rg1", start()), nil)
 	is(t, "a repeat", rotate("rg1", start().Add(20*time.Second)), nil)
@@ -237,8 +237,8 @@ func testRotation(t *testing.T, d Database) {
 	// Without repeats exactly one of many gets tokens, and that ends the family.
 	issue(t, s, "g2", "u1", "c1")
 	once := func(i int) error {
-		return s.Rotate(t.Context(), store.Digest("rg2"), start(), store.Repeats{}, func(g store.Grant, _ store.Token) (database.Issued, error) {
-			return database.Issued{Grant: g, Tokens: pair(fmt.Sprint("p", i), start())}, nil
+		return s.Rotate(t.Context(), store.Digest("rg2"), start(), store.Repeats{}, func(g store.Grant, _ store.Token) (store.Issued, error) {
+			return store.Issued{Grant: g, Tokens: pair(fmt.Sprint("p", i), start())}, nil
 		})
 	}
 	if won := race(t, once, store.ErrSpent, store.ErrNotFound); won != 1 {
@@ -247,8 +247,8 @@ func testRotation(t *testing.T, d Database) {
 	// With them, so many as are allowed.
 	issue(t, s, "g3", "u1", "c1")
 	several := func(i int) error {
-		return s.Rotate(t.Context(), store.Digest("rg3"), start(), graceful(), func(g store.Grant, _ store.Token) (database.Issued, error) {
-			return database.Issued{Grant: g, Tokens: pair(fmt.Sprint("q", i), start())}, nil
+		return s.Rotate(t.Context(), store.Digest("rg3"), start(), graceful(), func(g store.Grant, _ store.Token) (store.Issued, error) {
+			return store.Issued{Grant: g, Tokens: pair(fmt.Sprint("q", i), start())}, nil
 		})
 	}
 	if won := race(t, several, store.ErrSpent, store.ErrNotFound); won != 1+graceful().Most {
@@ -281,11 +281,11 @@ func testRedeem(t *testing.T, d Database) {
 		}
 	}
 	redeem := func(name string) error {
-		return s.RedeemCode(t.Context(), store.Digest(name), start(), func(c store.Code) (database.Issued, error) {
+		return s.RedeemCode(t.Context(), store.Digest(name), start(), func(c store.Code) (store.Issued, error) {
 			if c.Subject != "u1" || string(c.Request) != "r" {
 				t.Errorf("redeemed %+v", c)
 			}
-			return database.Issued{Grant: grantOf(c.Grant, c.Subject, "c1"), Tokens: pair(name, start())}, nil
+			return store.Issued{Grant: grantOf(c.Grant, c.Subject, "c1"), Tokens: pair(name, start())}, nil
 		})
 	}
 	add("x")
@@ -306,7 +306,7 @@ func testRedeem(t *testing.T, d Database) {
 
 	add("w")
 	refused := errors.New("refused")
-	err = s.RedeemCode(t.Context(), store.Digest("w"), start(), func(store.Code) (database.Issued, error) { return database.Issued{}, refused })
+	err = s.RedeemCode(t.Context(), store.Digest("w"), start(), func(store.Code) (store.Issued, error) { return store.Issued{}, refused })
 	is(t, "a code that is refused", err, refused)
 	is(t, "the same again", redeem("w"), store.ErrSpent)
 }
