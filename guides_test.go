@@ -287,7 +287,7 @@ func TestFlagsAreDocumented(t *testing.T) {
 	flags := config.NewFlags(config.Default(func(string) (string, bool) { return "", false }))
 	set := pflag.NewFlagSet("all", pflag.ContinueOnError)
 	flags.AddCommon(set)
-	for _, command := range []string{"serve", "chat", "list", "show", "export", "delete", "backup", "eval", "doctor"} {
+	for _, command := range []string{"serve", "chat", "list", "show", "export", "delete", "backup", "add", "create", "revoke", "register", "eval", "doctor"} {
 		own := pflag.NewFlagSet(command, pflag.ContinueOnError)
 		flags.AddOf(command, own)
 		set.AddFlagSet(own)

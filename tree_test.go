@@ -24,12 +24,12 @@ var mayImport = map[string][]string{
 	"": {},
 
 	"cmd/runpython":        {"internal/about", "internal/app", "internal/cli", "internal/config", "internal/sandbox", "internal/sandbox/gvisor"},
-	"internal/cli":         {"internal/chat", "internal/cli/console", "internal/config", "internal/eval", "internal/fault", "internal/llm", "internal/notebook"},
+	"internal/cli":         {"internal/chat", "internal/cli/console", "internal/config", "internal/eval", "internal/fault", "internal/identity", "internal/llm", "internal/notebook", "internal/oauth", "internal/store"},
 	"internal/notebook":    {"internal/chat"},
 	"internal/eval":        {"internal/agent", "internal/chat", "internal/excerpt", "internal/fault", "internal/llm", "internal/message", "internal/pattern"},
 	"internal/cli/console": {},
-	"internal/app": {"internal/about", "internal/agent", "internal/chat", "internal/config", "internal/egress", "internal/excerpt", "internal/fault", "internal/kernel", "internal/kernel/guest", "internal/llm", "internal/llm/vendors", "internal/llm/wire", "internal/mcpserver", "internal/pypi", "internal/pypi/build",
-		"internal/sandbox", "internal/sandbox/interpreter", "internal/store", "internal/store/content", "internal/store/database", "internal/store/postgres", "internal/store/sqlite", "internal/trace"},
+	"internal/app": {"internal/about", "internal/agent", "internal/chat", "internal/config", "internal/egress", "internal/excerpt", "internal/fault", "internal/identity", "internal/kernel", "internal/kernel/guest", "internal/llm", "internal/llm/vendors", "internal/llm/wire", "internal/mcpserver", "internal/oauth", "internal/pypi", "internal/pypi/build",
+		"internal/sandbox", "internal/sandbox/interpreter", "internal/store", "internal/store/content", "internal/store/database", "internal/store/postgres", "internal/store/sqlite", "internal/trace", "internal/web"},
 	"internal/config":    {"internal/egress", "internal/pattern", "internal/pypi/requirement"},
 	"internal/mcpserver": {"internal/about", "internal/chat", "internal/excerpt", "internal/fault", "internal/identity", "internal/task", "internal/trace"},
 	"internal/chat": {"internal/agent", "internal/excerpt", "internal/fault", "internal/kernel", "internal/llm", "internal/message", "internal/pypi", "internal/pypi/names", "internal/pypi/requirement",
@@ -48,6 +48,7 @@ var mayImport = map[string][]string{
 	"internal/identity": {"internal/fault", "internal/secret", "internal/store"},
 	"internal/oauth":    {"internal/fault", "internal/secret", "internal/store"},
 	"internal/secret":   {"internal/store"},
+	"internal/web":      {"internal/fault", "internal/identity", "internal/oauth", "internal/secret", "internal/store"},
 
 	"internal/message":                    {},
 	"internal/task":                       {},

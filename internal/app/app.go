@@ -49,6 +49,7 @@ type App struct {
 	packages *installs // nil: none are installed
 	preload  *preload  // nil: nothing is
 	model    llm.Model // nil: none is configured
+	access   *access   // nil: nobody signs in
 	mcp      *mcpserver.Server
 	closers  []closer // run in reverse by Close
 
@@ -122,10 +123,19 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, build Build) (
 	a.metrics = newMetrics(a.host, a.chats)
 	a.mcp = mcpserver.New(mcpserver.Options{
 		Chat: observed{chats: a.chats, metrics: a.metrics, log: log}, Version: build.Version, NeedsCode: a.model == nil, Packages: a.packages != nil,
-		KeepFor: c.Keep, OpenWorld: a.egress != nil, AllowedHosts: c.AllowHosts, Shared: !config.IsLoopback(c.Listen), Log: log,
+		KeepFor: c.Keep, OpenWorld: a.egress != nil, AllowedHosts: a.hosts(), Shared: a.access == nil && !config.IsLoopback(c.Listen),
+		Access: a.access.guard(c.Discovery == config.DiscoveryPrivate), Log: log,
 	})
 	a.onClose("MCP server", a.mcp.Close)
 	return a, nil
+}
+
+// hosts returns the names under which clients may reach the endpoint, beside those of loopback.
+func (a *App) hosts() []string {
+	if public := a.config.PublicHost(); public != "" {
+		return append([]string{public}, a.config.AllowHosts...)
+	}
+	return a.config.AllowHosts
 }
 
 // lacking says what to do when the program cannot be built because something of the machine is used up.
@@ -193,6 +203,7 @@ func (a *App) openChats(ctx context.Context, key string, asks agent.Options) err
 	if err != nil {
 		return err
 	}
+	a.openAccess(records) //nolint:contextcheck // it lives longer than the call
 	limits := limitsOf(a.config)
 	sleep, err := a.openCheckpoints(key)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"runpython/internal/chat"
+	"runpython/internal/config"
 	"runpython/internal/fault"
 	"runpython/internal/sandbox"
 )
@@ -160,6 +161,7 @@ func (a *App) adminHandler() http.Handler {
 		}
 		say(w, http.StatusOK, "ready\n")
 	})
-	mux.Handle("GET /metrics", promhttp.HandlerFor(a.metrics.registry, promhttp.HandlerOpts{}))
+	// On an address that other machines reach, the numbers are for administrators.
+	mux.Handle("GET /metrics", a.access.admins(promhttp.HandlerFor(a.metrics.registry, promhttp.HandlerOpts{}), config.IsLoopback(a.config.AdminListen)))
 	return mux
 }

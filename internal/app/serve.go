@@ -32,9 +32,14 @@ func (a *App) Serve(ctx context.Context, ready func(mcpURL, adminURL string)) er
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/", a.mcp.Handler())
-	pages := a.mcp.Pages(about.Pages(shownURL(listener)), about.Pages(""))
+	local, public := shownURL(listener), ""
+	if a.config.PublicURL != "" {
+		local, public = a.config.PublicURL+endpointPath, a.config.PublicURL+endpointPath
+	}
+	pages := a.mcp.Pages(about.Pages(local), about.Pages(public))
 	mux.Handle(about.CardPath, pages)
 	mux.Handle(about.LLMsPath, pages)
+	a.access.mount(mux, a.mcp)
 	servers := []*served{{server: a.newServer(exactPaths(mux, a.mcp.Handler())), listener: listener}}
 	adminURL := ""
 	if a.config.AdminListen != "" {

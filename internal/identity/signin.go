@@ -55,7 +55,7 @@ func (s *Service) SignIn(ctx context.Context, name, password, address string) (c
 		return "", store.User{}, err
 	}
 	if !right || u.Disabled {
-		s.Record.Record(ctx, EventRefused, u.ID, address, kept)
+		s.Record.Record(ctx, EventRefused, u.ID, address, "") // what was typed may be a password
 		return "", store.User{}, fault.New(fault.Invalid, nil, "the name or the password is wrong")
 	}
 	s.attempts.forgive(kept, address)

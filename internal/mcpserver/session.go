@@ -36,7 +36,7 @@ type sessionTable struct {
 type sessionEntry struct {
 	session *mcp.ServerSession
 	subject string // whose it is: who began it, or the first to use it whom a token names
-	busy    int // requests and streams under way
+	busy    int    // requests and streams under way
 	used    time.Time
 }
 

@@ -171,7 +171,12 @@ func (s *Server) client(ctx context.Context, id, address string) (*Client, error
 	if err != nil {
 		return nil, fmt.Errorf("find a client: %w", err)
 	}
-	c := &Client{ID: id, Secret: record.Secret, Manual: record.Manual}
+	return readClient(record)
+}
+
+// readClient reads a client as it was registered.
+func readClient(record store.Client) (*Client, error) {
+	c := &Client{ID: record.ID, Secret: record.Secret, Manual: record.Manual}
 	if err := json.Unmarshal(record.Metadata, &c.Metadata); err != nil {
 		return nil, fmt.Errorf("read a client: %w", err)
 	}

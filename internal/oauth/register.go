@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"runpython/internal/fault"
 	"runpython/internal/secret"
 	"runpython/internal/store"
 )
@@ -42,7 +43,7 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, bad)
 		return
 	}
-	answer, err := AddClient(r.Context(), s.Store, *m, false, s.Now())
+	answer, err := addClient(r.Context(), s.Store, *m, false, s.Now())
 	if errors.Is(err, store.ErrFull) {
 		s.fail(w, r, &wireError{Code: codeTooMany, Description: "too many clients are registered: ask the operator", status: http.StatusServiceUnavailable})
 		return
@@ -75,9 +76,40 @@ func parseRegistration(text []byte) (*Metadata, *wireError) {
 	return m, nil
 }
 
-// AddClient keeps a new client and returns what it is to know, its secret among it, which nobody learns later. manual says that
+// SecretMethod is how a client proves itself that has a secret.
+const SecretMethod = authBasic
+
+// AddManual adds a client of the operator's, whose id never ends by itself. Metadata that cannot be is fault.Invalid.
+func AddManual(ctx context.Context, kept ClientStore, m Metadata, now time.Time) (*Registered, error) {
+	added, err := addClient(ctx, kept, m, true, now)
+	if bad, ok := errors.AsType[*wireError](err); ok {
+		return nil, fault.New(fault.Invalid, nil, bad.Description)
+	}
+	return added, err
+}
+
+// Manual returns the clients of the operator, the oldest first.
+func Manual(ctx context.Context, kept interface {
+	Clients(ctx context.Context) ([]store.Client, error)
+}) ([]Client, error) {
+	records, err := kept.Clients(ctx)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it says what it is
+	}
+	all := make([]Client, len(records))
+	for i, r := range records {
+		c, err := readClient(r)
+		if err != nil {
+			return nil, err
+		}
+		all[i] = *c
+	}
+	return all, nil
+}
+
+// addClient keeps a new client and returns what it is to know, its secret among it, which nobody learns later. manual says that
 // the operator adds it. store.ErrFull means that there are too many; metadata that cannot be is an error with what is wrong.
-func AddClient(ctx context.Context, kept ClientStore, m Metadata, manual bool, now time.Time) (*Registered, error) {
+func addClient(ctx context.Context, kept ClientStore, m Metadata, manual bool, now time.Time) (*Registered, error) {
 	if bad := m.complete(); bad != nil {
 		return nil, bad
 	}
