@@ -16,15 +16,15 @@ const (
 	waitMost      = 15 * time.Minute
 	// forgetAfter is how long after the last wrong password everything is forgotten.
 	forgetAfter = time.Hour
-	// maxAttempts bounds what is remembered; what is oldest is forgotten first.
+	// maxAttempts bounds what is remembered; what was counted longest ago is forgotten first.
 	maxAttempts = 20_000
 )
 
 // attempts remember wrong passwords, of an account from an address, and of an address. An account alone has no bound: it would
 // let anybody keep its owner out. It is safe for concurrent use.
 type attempts struct {
-	mu    sync.Mutex
-	wrong map[attempt]*failures
+	mu         sync.Mutex
+	young, old map[attempt]failures // half of maxAttempts each: when young is full it becomes old, and what was old is forgotten
 }
 
 // An attempt is to sign in to an account from an address; account "" is all of them.
@@ -35,7 +35,7 @@ type failures struct {
 	last  time.Time
 }
 
-func newAttempts() *attempts { return &attempts{wrong: make(map[attempt]*failures)} }
+func newAttempts() *attempts { return &attempts{young: make(map[attempt]failures)} }
 
 // network is what counts as one address: the whole network of a customer, for IPv6 (RFC 6177).
 func network(address string) string {
@@ -74,20 +74,20 @@ func (a *attempts) forgive(account, address string) {
 	address = network(address)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	delete(a.wrong, attempt{account, address})
-	if all := a.wrong[attempt{"", address}]; all != nil {
-		all.count--
-	}
+	a.put(attempt{account, address}, failures{})
+	all := a.get(attempt{"", address})
+	all.count--
+	a.put(attempt{"", address}, all)
 }
 
 // wait returns how long an attempt has to wait. The caller holds a.mu.
 func (a *attempts) wait(k attempt, free int, now time.Time) time.Duration {
-	f := a.wrong[k]
-	if f == nil || f.count < free {
+	f := a.get(k)
+	if f.count < free {
 		return 0
 	}
 	if now.Sub(f.last) >= forgetAfter {
-		delete(a.wrong, k)
+		a.put(k, failures{})
 		return 0
 	}
 	wait := waitMost
@@ -99,30 +99,26 @@ func (a *attempts) wait(k attempt, free int, now time.Time) time.Duration {
 
 // count adds an attempt. The caller holds a.mu.
 func (a *attempts) count(k attempt, now time.Time) {
-	f := a.wrong[k]
-	if f == nil {
-		if len(a.wrong) >= maxAttempts {
-			a.makeRoom(now)
-		}
-		f = new(failures)
-		a.wrong[k] = f
-	}
-	f.count++
-	f.last = now
+	a.put(k, failures{a.get(k).count + 1, now})
 }
 
-// makeRoom forgets what is over, or else the oldest. The caller holds a.mu.
-func (a *attempts) makeRoom(now time.Time) {
-	var oldest attempt
-	var when time.Time
-	for k, f := range a.wrong {
-		if now.Sub(f.last) >= forgetAfter {
-			delete(a.wrong, k)
-		} else if when.IsZero() || f.last.Before(when) {
-			oldest, when = k, f.last
-		}
+// get returns what is remembered of an attempt. The caller holds a.mu.
+func (a *attempts) get(k attempt) failures {
+	if f, ok := a.young[k]; ok {
+		return f
 	}
-	if len(a.wrong) >= maxAttempts {
-		delete(a.wrong, oldest)
+	return a.old[k]
+}
+
+// put remembers it; no failures are forgotten. The caller holds a.mu.
+func (a *attempts) put(k attempt, f failures) {
+	delete(a.old, k)
+	if f.count <= 0 {
+		delete(a.young, k)
+		return
 	}
+	if _, there := a.young[k]; !there && len(a.young) >= maxAttempts/2 {
+		a.old, a.young = a.young, make(map[attempt]failures)
+	}
+	a.young[k] = f
 }

@@ -94,7 +94,7 @@ type Options struct {
 type Service struct {
 	Options
 	hashing  chan struct{} // a token for each password that is being hashed
-	waiting  chan struct{} // and for each that waits for that
+	waiting  chan struct{} // and for each that waits for that, or is
 	attempts *attempts
 	setup    setup
 }
