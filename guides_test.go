@@ -306,3 +306,24 @@ func TestFlagsAreDocumented(t *testing.T) {
 		t.Errorf("docs/cli.md has a row for --%s, which is no flag", name)
 	}
 }
+
+// TestAuthRulesNameTheirTests finds each test that docs/auth.md names for a rule.
+func TestAuthRulesNameTheirTests(t *testing.T) {
+	text, err := os.ReadFile("docs/auth.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := map[string]bool{}
+	for _, s := range load(t) {
+		s.functions(func(f *ast.FuncDecl) { there[f.Name.Name] = true })
+	}
+	names := regexp.MustCompile("`((?:[Tt]est|Fuzz)[A-Z]\\w*)(?:/[^`]*)?`").FindAllStringSubmatch(string(text), -1)
+	if len(names) < 50 {
+		t.Errorf("docs/auth.md names %d tests; did its form change?", len(names))
+	}
+	for _, n := range names {
+		if !there[n[1]] {
+			t.Errorf("docs/auth.md names the test %s, which does not exist", n[1])
+		}
+	}
+}

@@ -42,7 +42,7 @@ type signedServer struct {
 // serveSigned serves a program in which some people have accounts.
 func serveSigned(t *testing.T, change func(*config.Config), people ...string) *signedServer {
 	t.Helper()
-	free, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it is closed at once
+	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -47,7 +47,7 @@ while a server runs on it.`
 const addUserHelp = `Adds an account. The password is asked for twice on the terminal, or read with --password-stdin: one line. With
 --admin the user may also give apps and tokens the scope admin.`
 
-const tokenHelp = `Manages tokens for machines that cannot sign in: a client that sends "Authorization: Bearer TOKEN" acts for the user.`
+const tokenHelp = `Manages tokens for machines that cannot sign in: a client that sends "Authorization: Bearer TOKEN" acts for the user.` //nolint:gosec // it is no secret
 
 const createTokenHelp = `Makes a token and prints it, alone, on standard output. It is shown once: only its SHA-256 is kept.`
 

@@ -295,6 +295,13 @@ func TestBearers(t *testing.T) {
 			t.Errorf("%.40q: %v, %v", headers, p, err)
 		}
 	}
+	t.Run("ISO-08 samples that are written somewhere", func(t *testing.T) {
+		for _, sample := range []string{"TOKEN", "rp_mt_TOKEN", "changeme", "rp_at_" + strings.Repeat("x", 43)} {
+			if p, err := f.Bearer(t.Context(), []string{"Bearer " + sample}); p != nil || !errors.Is(err, identity.ErrToken) {
+				t.Errorf("%s: %v, %v", sample, p, err)
+			}
+		}
+	})
 	t.Run("OAU-21 for another resource", func(t *testing.T) {
 		for audience, fine := range map[string]bool{resource: true, "https://other.example": false, "https://run.example": false} {
 			text := secret.New(secret.Access)

@@ -57,7 +57,7 @@ func checkPassword(text, name string) error {
 // hash returns what is kept of a password, with its parameters.
 func (s *Service) hash(ctx context.Context, password string) (string, error) {
 	salt := make([]byte, saltBytes)
-	rand.Read(salt) //nolint:errcheck // it never returns an error
+	rand.Read(salt) // it never returns an error
 	sum, err := s.argon(ctx, password, salt)
 	if err != nil {
 		return "", err

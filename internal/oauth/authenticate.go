@@ -55,27 +55,14 @@ func readProof(r *http.Request, f url.Values) (p proof, bad *wireError) {
 	}
 	if p.assertion != "" || f.Get("client_assertion_type") != "" {
 		ways++
-		if f.Get("client_assertion_type") != assertionType {
-			return p, refuse(codeInvalidRequest, "client_assertion_type must be "+assertionType)
-		}
-		issuer, err := assertedBy(p.assertion)
-		if err != nil || p.id != "" && p.id != issuer {
-			return p, refuse(codeInvalidRequest, "client_assertion must be a signed JWT of the client")
-		}
-		p.id = issuer
+		bad = p.readAssertion(f.Get("client_assertion_type"))
 	}
-	if header := r.Header.Get("Authorization"); header != "" {
+	if r.Header.Get("Authorization") != "" && bad == nil {
 		ways++
-		id, password, ok := r.BasicAuth()
-		if !ok {
-			return p, refuse(codeInvalidRequest, "the Authorization header must be Basic, or absent")
-		}
-		id, idErr := url.QueryUnescape(id)
-		password, passwordErr := url.QueryUnescape(password)
-		if idErr != nil || passwordErr != nil || p.id != "" && p.id != id {
-			return p, refuse(codeInvalidRequest, "the Authorization header must name the client_id and its secret, both form-encoded")
-		}
-		p.id, p.secret, p.basic = id, password, true
+		bad = p.readBasic(r)
+	}
+	if bad != nil {
+		return p, bad
 	}
 	if ways > 1 {
 		return p, refuse(codeInvalidRequest, "the client proves who it is in more than one way")
@@ -84,6 +71,34 @@ func readProof(r *http.Request, f url.Values) (p proof, bad *wireError) {
 		return p, refuse(codeInvalidRequest, "client_id is missing")
 	}
 	return p, nil
+}
+
+// readAssertion takes the client's name from its assertion, which is not proved yet.
+func (p *proof) readAssertion(kind string) *wireError {
+	if kind != assertionType {
+		return refuse(codeInvalidRequest, "client_assertion_type must be "+assertionType)
+	}
+	issuer, err := assertedBy(p.assertion)
+	if err != nil || p.id != "" && p.id != issuer {
+		return refuse(codeInvalidRequest, "client_assertion must be a signed JWT of the client")
+	}
+	p.id = issuer
+	return nil
+}
+
+// readBasic takes name and secret from the header, where both are encoded as in forms (RFC 6749, 2.3.1).
+func (p *proof) readBasic(r *http.Request) *wireError {
+	id, password, ok := r.BasicAuth()
+	if !ok {
+		return refuse(codeInvalidRequest, "the Authorization header must be Basic, or absent")
+	}
+	id, idErr := url.QueryUnescape(id)
+	password, passwordErr := url.QueryUnescape(password)
+	if idErr != nil || passwordErr != nil || p.id != "" && p.id != id {
+		return refuse(codeInvalidRequest, "the Authorization header must name the client_id and its secret, both form-encoded")
+	}
+	p.id, p.secret, p.basic = id, password, true
+	return nil
 }
 
 // authenticate returns the client that sends a request. One that is not known, or does not prove what it has to, is

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -70,12 +71,7 @@ func (f *fixture) pass(d time.Duration) {
 func (f *fixture) has(event string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, e := range f.events {
-		if e == event {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(f.events, event)
 }
 
 // newFixture makes one; change, if any, changes its options first.

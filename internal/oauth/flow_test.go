@@ -62,7 +62,7 @@ func TestMetadata(t *testing.T) {
 			}
 		}
 	})
-	t.Run("OAU-07 forwarded hosts are nobody's word", func(t *testing.T) {
+	t.Run("OAU-06 OAU-07 the public URL, whatever is forwarded", func(t *testing.T) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://other.example/.well-known/oauth-authorization-server", http.NoBody)
 		r.Header.Set("X-Forwarded-Host", "evil.example")
 		r.Header.Set("X-Forwarded-Proto", "http")

@@ -32,6 +32,11 @@ func checkRedirect(text string) string {
 	case u.User != nil:
 		return "a redirect URI has no user name"
 	}
+	return checkTarget(u)
+}
+
+// checkTarget says what is wrong with where a redirect URI leads, "" for nothing.
+func checkTarget(u *url.URL) string {
 	switch u.Scheme {
 	case "https":
 		if u.Hostname() == "" || u.Opaque != "" {

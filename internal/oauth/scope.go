@@ -23,7 +23,7 @@ func Has(scopes []string, wanted string) bool {
 // when nothing is left it is ScopeRun.
 func readScopes(text string) []string {
 	var all []string
-	for _, scope := range strings.Fields(text) {
+	for scope := range strings.FieldsSeq(text) {
 		known := scope == ScopeRun || scope == ScopeAdmin || scope == scopeOffline
 		if known && !slices.Contains(all, scope) {
 			all = append(all, scope)
@@ -42,7 +42,7 @@ func narrowed(granted, asked string) (string, *wireError) {
 	}
 	has := strings.Fields(granted)
 	var all []string
-	for _, scope := range strings.Fields(asked) {
+	for scope := range strings.FieldsSeq(asked) {
 		if !Has(has, scope) {
 			return "", refuse(codeInvalidScope, "the scope was not granted: ask for authorization again")
 		}

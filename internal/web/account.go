@@ -36,7 +36,7 @@ func (p *Pages) cookie(r *http.Request, name string) string {
 
 // setCookie gives a browser a cookie, until it is closed unless seconds say otherwise; less than 0 takes it away.
 func (p *Pages) setCookie(w http.ResponseWriter, name, value string, seconds int) {
-	http.SetCookie(w, &http.Cookie{
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure lacks on loopback without https only
 		Name: p.cookieName(name), Value: value, Path: "/", MaxAge: seconds, Secure: p.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})
 }
@@ -93,7 +93,7 @@ func (p *Pages) login(w http.ResponseWriter, r *http.Request) {
 func (p *Pages) enter(w http.ResponseWriter, r *http.Request, cookie, next string) {
 	p.setCookie(w, formCookie, "", -1)
 	p.setCookie(w, browserCookie, cookie, int(identity.BrowserTime.Seconds()))
-	http.Redirect(w, r, next, http.StatusSeeOther)
+	http.Redirect(w, r, next, http.StatusSeeOther) //nolint:gosec // nextOf has checked it
 }
 
 // sentence makes a message one.

@@ -53,7 +53,7 @@ func (s *Store) RedeemCode(ctx context.Context, hash store.Digest, now time.Time
 		issued, err := issue(c)
 		if err != nil {
 			refused = err
-			return nil
+			return nil //nolint:nilerr // the code stays spent
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE clients SET used = $2 WHERE id = $1`, issued.Grant.Client, nanoseconds(now)); err != nil {
 			return err //nolint:wrapcheck // change does
