@@ -33,7 +33,7 @@ const (
 // fixture is a server on a database of its own, with a clock that only the test moves.
 type fixture struct {
 	*oauth.Server
-	t       *testing.T
+	t       testing.TB
 	store   *database.Store
 	user    store.User
 	handler http.Handler
@@ -75,7 +75,7 @@ func (f *fixture) has(event string) bool {
 }
 
 // newFixture makes one; change, if any, changes its options first.
-func newFixture(t *testing.T, change func(*oauth.Options)) *fixture {
+func newFixture(t testing.TB, change func(*oauth.Options)) *fixture {
 	t.Helper()
 	db, err := sqlite.OpenMemory(t.Context())
 	if err != nil {
@@ -89,7 +89,7 @@ func newFixture(t *testing.T, change func(*oauth.Options)) *fixture {
 	return fixtureOn(t, db, change)
 }
 
-func fixtureOn(t *testing.T, db *database.Store, change func(*oauth.Options)) *fixture {
+func fixtureOn(t testing.TB, db *database.Store, change func(*oauth.Options)) *fixture {
 	t.Helper()
 	f := &fixture{t: t, store: db, now: time.Unix(1_800_000_000, 0), user: store.User{ID: "ann-id", Name: "ann", Created: time.Unix(1, 0)}, denied: map[string]bool{}}
 	if err := db.AddUser(t.Context(), f.user, 10); err != nil && !errors.Is(err, store.ErrExists) {
