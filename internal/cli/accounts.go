@@ -45,7 +45,7 @@ const userHelp = `Manages the accounts of people who sign in to a server with --
 while a server runs on it.`
 
 const addUserHelp = `Adds an account. The password is asked for twice on the terminal, or read with --password-stdin: one line. With
---admin the user may also give apps and tokens the scope admin.`
+--admin the user may also give apps the scope admin.`
 
 const tokenHelp = `Manages tokens for machines that cannot sign in: a client that sends "Authorization: Bearer TOKEN" acts for the user.` //nolint:gosec // it is no secret
 

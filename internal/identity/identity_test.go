@@ -406,3 +406,21 @@ func FuzzBearer(f *testing.F) {
 		}
 	})
 }
+
+// BenchmarkBearer is what the check of a token adds to each call.
+func BenchmarkBearer(b *testing.B) {
+	f := newFixture(b)
+	if _, err := f.AddUser(b.Context(), "ann", good, false); err != nil {
+		b.Fatal(err)
+	}
+	token, err := f.CreateToken(b.Context(), identity.NewToken{Name: "job", User: "ann", Scopes: "run", Expires: time.Hour})
+	if err != nil {
+		b.Fatal(err)
+	}
+	headers := []string{"Bearer " + token}
+	for b.Loop() {
+		if _, err := f.Bearer(b.Context(), headers); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package mcpserver_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -175,5 +176,29 @@ func TestSessionsBelongToSubjects(t *testing.T) {
 		if r.Owner != "ann" {
 			t.Errorf("a turn of owner %q", r.Owner)
 		}
+	}
+}
+
+// as sends all requests with a token.
+func as(token string, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Header.Set("Authorization", "Bearer "+token)
+		h.ServeHTTP(w, r)
+	})
+}
+
+// The state of a question is its subject's: with it somebody else cannot answer, and hears what is told of one that was made up.
+func TestStatesBelongToSubjects(t *testing.T) {
+	chats := asking()
+	h := newServer(t, mcpserver.Options{Chat: chats, Access: &mcpserver.Access{Bearers: &people{}, Scope: oauth.ScopeRun, Has: oauth.Has}}).Handler()
+	ann, bob := as("ann", h), as("bob", h)
+	const message, typed = "first?", `{"input":{"action":"accept","content":{"answer":"Ada"}}}`
+	state := stateOf(t, round(t, ann, "{}", fmt.Sprintf(`"arguments":{"message":%q}`, message)), "first?")
+	stolen := string(round(t, bob, "{}", answering(message, state, typed)))
+	if made := string(round(t, bob, "{}", answering(message, "AAAAAAAAAAAAAAAAAAAAAAAAAA", typed))); stolen != made || !strings.Contains(made, "is closed") {
+		t.Errorf("with Ann's state Bob gets %s; with one that was made up %s", stolen, made)
+	}
+	if got := string(round(t, ann, "{}", answering(message, state, typed))); !strings.Contains(got, `typed \"Ada\"`) {
+		t.Errorf("Ann's own answer: %s", got)
 	}
 }
