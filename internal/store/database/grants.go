@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"sync"
 	"time"
 
 	"runpython/internal/store"
@@ -168,22 +169,57 @@ func reused(ctx context.Context, tx *sql.Tx, hash store.Digest) (refused, err er
 	return store.ErrNotFound, err
 }
 
+// bearerQuestion is asked at each call, so it is prepared once.
+const bearerQuestion = `SELECT tokens.scopes, tokens.created, tokens.expires, ` + grantColumns + `, ` + userColumns + `
+	FROM tokens JOIN grants ON grants.id = tokens.grant_id JOIN users ON users.id = grants.subject
+	WHERE tokens.hash = $1 AND tokens.kind = 'access' AND tokens.expires > $2 AND users.disabled = 0`
+
 // Bearer returns an access token that is good now, with what it is part of.
-func (s *Store) Bearer(ctx context.Context, hash store.Digest, now time.Time) (store.Bearer, error) {
-	return first(ctx, s, question{
-		"find a token", `SELECT tokens.scopes, tokens.created, tokens.expires, ` + grantColumns + `, ` + userColumns + `
-			FROM tokens JOIN grants ON grants.id = tokens.grant_id JOIN users ON users.id = grants.subject
-			WHERE tokens.hash = $1 AND tokens.kind = 'access' AND tokens.expires > $2 AND users.disabled = 0`, []any{[]byte(hash), nanoseconds(now)},
-	}, func(r row) (b store.Bearer, err error) {
-		var created, expires int64
-		tokenTo := []any{&b.Token.Scopes, &created, &expires}
-		b.Grant, err = scanGrant(around{after: after{r, tokenTo}, then: func(rest row) error {
-			b.User, err = scanUser(rest)
-			return err
-		}})
-		b.Token.Hash, b.Token.Kind, b.Token.Created, b.Token.Expires = hash, store.AccessToken, fromNanoseconds(created), fromNanoseconds(expires)
-		return b, err
-	})
+func (s *Store) Bearer(ctx context.Context, hash store.Digest, now time.Time) (b store.Bearer, err error) {
+	asked, err := s.bearer.prepared(ctx, s.read) //nolint:sqlclosecheck // it is kept for the next call
+	if err != nil {
+		return b, s.explain("find a token", err)
+	}
+	b, err = scanBearer(asked.QueryRowContext(ctx, []byte(hash), nanoseconds(now)))
+	if errors.Is(err, sql.ErrNoRows) {
+		err = store.ErrNotFound
+	}
+	b.Token.Hash = hash
+	return b, s.explain("find a token", err)
+}
+
+func scanBearer(r row) (b store.Bearer, err error) {
+	var created, expires int64
+	tokenTo := []any{&b.Token.Scopes, &created, &expires}
+	b.Grant, err = scanGrant(around{after: after{r, tokenTo}, then: func(rest row) error {
+		b.User, err = scanUser(rest)
+		return err
+	}})
+	b.Token.Kind, b.Token.Created, b.Token.Expires = store.AccessToken, fromNanoseconds(created), fromNanoseconds(expires)
+	return b, err
+}
+
+// statement is one that is prepared at its first use. It is safe for concurrent use.
+type statement struct {
+	text string
+
+	mu   sync.Mutex
+	made *sql.Stmt // nil before
+}
+
+// prepared returns the statement, which is closed with its pool.
+func (p *statement) prepared(ctx context.Context, pool *sql.DB) (*sql.Stmt, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.made != nil {
+		return p.made, nil
+	}
+	made, err := pool.PrepareContext(ctx, p.text)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // who asked does
+	}
+	p.made = made
+	return made, nil
 }
 
 // around reads a row whose last columns are read by then.
