@@ -30,6 +30,9 @@ type attempts struct {
 // An attempt is to sign in to an account from an address; account "" is all of them.
 type attempt struct{ account, address string }
 
+// noAccount stands for whatever cannot be the name of an account, which it cannot be either.
+const noAccount = "?"
+
 type failures struct {
 	count int
 	last  time.Time

@@ -68,16 +68,16 @@ type Limiter interface {
 
 // Events of a Recorder; the first is also asked for of a Limiter.
 const (
-	EventSignedIn     = "signed in"
-	EventRefused      = "sign-in refused"
-	EventSignedOut    = "signed out"
-	EventUserAdded    = "user added"
-	EventUserRemoved  = "user removed"
-	EventUserDisabled = "user disabled"
-	EventUserEnabled  = "user enabled"
-	EventPassword     = "password changed"
-	EventTokenMade    = "token made"
-	EventRevoked      = "grant revoked"
+	EventSignedIn     = "signed_in"
+	EventRefused      = "sign_in_refused"
+	EventSignedOut    = "signed_out"
+	EventUserAdded    = "user_added"
+	EventUserRemoved  = "user_removed"
+	EventUserDisabled = "user_disabled"
+	EventUserEnabled  = "user_enabled"
+	EventPassword     = "password_changed"
+	EventTokenMade    = "token_made"
+	EventRevoked      = "grant_revoked"
 )
 
 // Options say what a Service works with. Store, Record and Limit are required.

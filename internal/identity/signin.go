@@ -36,7 +36,7 @@ func (s *Service) SignIn(ctx context.Context, name, password, address string) (c
 	}
 	kept, ok := account(name)
 	if !ok {
-		kept = "" // what is no name counts as the same one
+		kept = noAccount // so that all that is no name counts as one
 	}
 	if wait := s.attempts.begin(kept, address, s.Now()); wait > 0 {
 		return "", u, tooMany(wait)

@@ -120,6 +120,14 @@ func TestWhatNeedsAToken(t *testing.T) {
 	if n := len(chats.seen()); n != 1 {
 		t.Errorf("%d turns, want 1", n)
 	}
+	t.Run("who may keep the list", func(t *testing.T) {
+		for scope, handler := range map[string]http.Handler{"public": h, "private": private} {
+			c := &rawClient{url: "http://localhost/mcp", version: alone, method: "tools/list"}
+			if w := c.sends(t, handler, "ann", "POST", body("tools/list", "")); !strings.Contains(w.Body.String(), `"cacheScope":"`+scope+`"`) {
+				t.Errorf("%s: %s", scope, w.Body)
+			}
+		}
+	})
 	t.Run("a token in the URL", func(t *testing.T) {
 		c := &rawClient{url: "http://localhost/mcp?access_token=ann", version: alone}
 		if w := c.sends(t, h, "", "POST", callBody(alone, "1+1")); w.Code != http.StatusUnauthorized {

@@ -134,7 +134,7 @@ func New(o Options) *Server {
 			// An empty object: the extension has no settings.
 			Extensions: map[string]any{TasksExtension: map[string]any{}},
 		},
-		SetCacheable:              setCacheable,
+		SetCacheable:              cacheable(o.Access != nil && o.Access.Private),
 		SupportedProtocolVersions: about.ProtocolVersions(),
 	})
 	s.mcp.AddTool(toolDefinition(o), s.callChat)
@@ -247,7 +247,13 @@ func recovered(ctx context.Context, log *slog.Logger, method string, res *mcp.Re
 // for everybody and changes with the program only.
 const listFresh = 5 * time.Minute
 
-func setCacheable(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
-	c.TTLMs = int(listFresh.Milliseconds())
-	c.CacheScope = "public"
+// cacheable says so; private, that only who has asked may keep them.
+func cacheable(private bool) func(context.Context, mcp.Request, *mcp.Cacheable) {
+	scope := "public"
+	if private {
+		scope = "private"
+	}
+	return func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
+		c.TTLMs, c.CacheScope = int(listFresh.Milliseconds()), scope
+	}
 }

@@ -83,14 +83,14 @@ type Limiter interface {
 
 // Events of a Recorder and a Limiter.
 const (
-	EventRegistered = "client registered" // also asked for
-	EventApproved   = "client allowed"
-	EventDenied     = "client denied"
-	EventIssued     = "token issued"
-	EventRefreshed  = "token refreshed"
-	EventReplayed   = "grant revoked: a code or a refresh token came again"
-	EventRevoked    = "token revoked"
-	EventDocument   = "client metadata fetched" // asked for only
+	EventRegistered = "client_registered" // also asked for
+	EventApproved   = "client_allowed"
+	EventDenied     = "client_denied"
+	EventIssued     = "token_issued"
+	EventRefreshed  = "token_refreshed"
+	EventReplayed   = "grant_replayed" // a code or a refresh token came again, and all that it gave is revoked
+	EventRevoked    = "token_revoked"
+	EventDocument   = "client_fetched" // asked for only
 )
 
 // Options say what a Server is. Issuer, Resource, Store, Fetcher, Record, Limit and Address are required.
@@ -155,7 +155,7 @@ func (s *Server) Patterns() []string {
 	return []string{tokenPath, revokePath, registerPath, wellKnown, "/mcp" + wellKnown}
 }
 
-// Event names reach the log only with who caused them.
+// record notes an event with the address that caused it.
 func (s *Server) record(r *http.Request, event, subject, about string) {
 	s.Record.Record(r.Context(), event, subject, s.Address(r), about)
 }
