@@ -286,7 +286,7 @@ func TestFlagsAreDocumented(t *testing.T) {
 	flags := config.NewFlags(config.Default(func(string) (string, bool) { return "", false }))
 	set := pflag.NewFlagSet("all", pflag.ContinueOnError)
 	flags.AddCommon(set)
-	for _, command := range []string{"serve", "chat", "list", "show", "export", "import", "fork", "undo", "delete", "backup", "eval", "doctor", "tail", "verify"} {
+	for _, command := range []string{"serve", "chat", "list", "show", "export", "import", "fork", "undo", "delete", "backup", "eval", "doctor", "tail", "verify", "add", "create", "revoke", "register"} {
 		own := pflag.NewFlagSet(command, pflag.ContinueOnError)
 		flags.AddOf(command, own)
 		set.AddFlagSet(own)
@@ -303,5 +303,26 @@ func TestFlagsAreDocumented(t *testing.T) {
 	})
 	for name := range named {
 		t.Errorf("docs/cli.md has a row for --%s, which is no flag", name)
+	}
+}
+
+// TestAuthRulesNameTheirTests finds each test that docs/auth.md names for a rule.
+func TestAuthRulesNameTheirTests(t *testing.T) {
+	text, err := os.ReadFile("docs/auth.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := map[string]bool{}
+	for _, s := range load(t) {
+		s.functions(func(f *ast.FuncDecl) { there[f.Name.Name] = true })
+	}
+	names := regexp.MustCompile("`((?:[Tt]est|Fuzz)[A-Z]\\w*)(?:/[^`]*)?`").FindAllStringSubmatch(string(text), -1)
+	if len(names) < 50 {
+		t.Errorf("docs/auth.md names %d tests; did its form change?", len(names))
+	}
+	for _, n := range names {
+		if !there[n[1]] {
+			t.Errorf("docs/auth.md names the test %s, which does not exist", n[1])
+		}
 	}
 }

@@ -73,6 +73,13 @@ func program() cli.Program {
 			}
 			return records{r}, nil
 		},
+		OpenAccounts: func(ctx context.Context, c config.Config, log *slog.Logger) (cli.Accounts, error) {
+			a, err := app.OpenAccounts(ctx, c, log)
+			if err != nil {
+				return nil, err
+			}
+			return a, nil
+		},
 		Doctor: func(ctx context.Context, c config.Config) ([]cli.Check, error) {
 			build, err := thisBuild()
 			if err != nil {

@@ -3,6 +3,8 @@ package app
 import (
 	"io"
 	"net/http"
+
+	"runpython/internal/config"
 )
 
 // adminHandler serves what an operator's tools ask for. It is not for callers.
@@ -25,6 +27,7 @@ func (a *App) adminHandler() http.Handler {
 		}
 		say(w, http.StatusOK, "ready\n")
 	})
-	mux.Handle("GET /metrics", a.metrics.Handler())
+	// On an address that other machines reach, the numbers are for administrators.
+	mux.Handle("GET /metrics", a.access.admins(a.metrics.Handler(), config.IsLoopback(a.config.AdminListen)))
 	return mux
 }

@@ -56,6 +56,7 @@ type App struct {
 	packages *installs // nil: none are installed
 	preload  *preload  // nil: nothing is
 	model    llm.Model // nil: none is configured
+	access   *access   // nil: nobody signs in
 	mcp      *mcpserver.Server
 	closers  []closer // run in reverse by Close
 
@@ -137,10 +138,20 @@ func Open(ctx context.Context, c config.Config, log *slog.Logger, build Build) (
 	}
 	a.mcp = mcpserver.New(mcpserver.Options{
 		Chat: a.observed(false), Version: build.Version, NeedsCode: a.model == nil, Packages: a.packages != nil,
-		KeepFor: c.Keep, OpenWorld: a.egress != nil, AllowedHosts: append(slices.Clip(c.AllowHosts), c.Domains...), Shared: !config.IsLoopback(c.Listen), Log: log,
+		KeepFor: c.Keep, OpenWorld: a.egress != nil, AllowedHosts: a.hosts(), Shared: a.access == nil && !config.IsLoopback(c.Listen),
+		Access: a.access.guard(c.Discovery == config.DiscoveryPrivate), Log: log,
 	})
 	a.onClose("MCP server", a.mcp.Close)
 	return a, nil
+}
+
+// hosts returns the names under which clients may reach the endpoint, beside those of loopback.
+func (a *App) hosts() []string {
+	hosts := slices.Concat(a.config.AllowHosts, a.config.Domains)
+	if public := a.config.PublicHost(); public != "" {
+		hosts = append(hosts, public)
+	}
+	return hosts
 }
 
 // lacking says what to do when the program cannot be built because something of the machine is used up.
@@ -208,6 +219,7 @@ func (a *App) openChats(ctx context.Context, python *interpreter.Interpreter, as
 	if err != nil {
 		return err
 	}
+	a.openAccess(records) //nolint:contextcheck // it lives longer than the call
 	limits := limitsOf(a.config)
 	sleep, err := a.openCheckpoints(python.Key)
 	if err != nil {

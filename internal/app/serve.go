@@ -85,9 +85,14 @@ func (a *App) site(mcpURL string, l net.Listener) http.Handler {
 	if isLoopback(l) {
 		local = mcpURL
 	}
-	pages := a.metrics.Count("page", a.mcp.Pages(about.Pages(local), about.Pages("")))
+	public := ""
+	if a.config.PublicURL != "" {
+		local, public = mcpURL, mcpURL
+	}
+	pages := a.metrics.Count("page", a.mcp.Pages(about.Pages(local), about.Pages(public)))
 	mux.Handle(about.CardPath, pages)
 	mux.Handle(about.LLMsPath, pages)
+	a.access.mount(mux, a.mcp, a.metrics)
 	return exactPaths(mux, endpoint)
 }
 
@@ -101,8 +106,12 @@ func closeUnserved(servers []*served) (err error) {
 	return err
 }
 
-// urlOf returns the URL of the endpoint at the address that is listened on, or under the first name of the server.
+// urlOf returns the URL of the endpoint under the public URL, else under the first name of the server, else at the address
+// that is listened on.
 func (a *App) urlOf(l net.Listener) string {
+	if a.config.PublicURL != "" {
+		return a.config.PublicURL + endpointPath
+	}
 	scheme, host := "http", l.Addr().String()
 	if a.config.TLS() {
 		scheme = "https"
@@ -113,7 +122,7 @@ func (a *App) urlOf(l net.Listener) string {
 			host += ":" + strconv.Itoa(port)
 		}
 	}
-	return scheme + "://" + host + "/mcp"
+	return scheme + "://" + host + endpointPath
 }
 
 // isLoopback reports whether an address leads to this machine alone: that of another one tells of the operator's

@@ -21,8 +21,8 @@ import (
 	"runpython/internal/guesttest"
 )
 
-// clientOf speaks HTTP/2 over TLS with a server at an address, under a name.
-func clientOf(t *testing.T, roots *x509.CertPool, address, name string) *http.Client {
+// tlsClient speaks HTTP/2 over TLS with a server at an address, under a name.
+func tlsClient(t *testing.T, roots *x509.CertPool, address, name string) *http.Client {
 	t.Helper()
 	var dialer net.Dialer
 	transport := &http.Transport{
@@ -55,7 +55,7 @@ func TestServeTLS(t *testing.T) {
 		t.Fatalf("the URL is %s", url)
 	}
 	address = strings.TrimSuffix(address, "/mcp")
-	client := clientOf(t, ca.Pool(), address, "run.example.org")
+	client := tlsClient(t, ca.Pool(), address, "run.example.org")
 	s := connect(t, &mcp.StreamableClientTransport{Endpoint: "https://run.example.org/mcp", HTTPClient: client})
 	if _, text, _ := call(t, s, "", "6 * 7"); !strings.Contains(text, "\n42\n") {
 		t.Errorf("a call over TLS: %s", text)
@@ -68,7 +68,7 @@ func TestServeTLS(t *testing.T) {
 	if response.Proto != "HTTP/2.0" || response.StatusCode != http.StatusNotFound || !strings.HasPrefix(response.Header.Get("Strict-Transport-Security"), "max-age=") {
 		t.Errorf("%s %d with %v", response.Proto, response.StatusCode, response.Header)
 	}
-	response, err = clientOf(t, nil, plain, "").Post("http://run.example.org/mcp?x=1", "application/json", strings.NewReader("{}"))
+	response, err = tlsClient(t, nil, plain, "").Post("http://run.example.org/mcp?x=1", "application/json", strings.NewReader("{}"))
 	if err != nil {
 		t.Fatal(err)
 	}

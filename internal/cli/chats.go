@@ -170,10 +170,12 @@ func (c *command) show(text string) error {
 }
 
 func (c *command) deleteChats(ctx context.Context, cfg config.Config, args []string) error {
-	if !cfg.Yes {
-		if err := c.confirm(args); err != nil {
-			return err
-		}
+	what := fmt.Sprintf("%d chats", len(args))
+	if len(args) == 1 {
+		what = "chat " + args[0]
+	}
+	if err := c.sure(cfg, "Delete "+what+" with all files and variables?"); err != nil {
+		return err
 	}
 	return c.withRecords(ctx, cfg, func(ctx context.Context, records Records) error {
 		var errs []error
@@ -194,17 +196,16 @@ func (c *command) deleteChats(ctx context.Context, cfg config.Config, args []str
 	})
 }
 
-// confirm asks the person at the terminal whether chats are to be deleted.
-func (c *command) confirm(ids []string) error {
+// sure asks the person at the terminal a question before something is gone; with --yes nobody is asked.
+func (c *command) sure(cfg config.Config, question string) error {
+	if cfg.Yes {
+		return nil
+	}
 	in, terminal := console.Terminal(c.In)
 	if !terminal {
 		return usagef("standard input is no terminal to ask at: say --yes to delete without being asked")
 	}
-	what := "chat " + ids[0]
-	if len(ids) > 1 {
-		what = fmt.Sprintf("%d chats", len(ids))
-	}
-	fmt.Fprintf(c.status, "Delete %s with all files and variables? [y/N] ", console.Clean(what))
+	fmt.Fprintf(c.status, "%s [y/N] ", console.Clean(question))
 	answer, err := bufio.NewReader(io.LimitReader(in, maxAnswerBytes)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read the answer: %w", err)

@@ -45,6 +45,9 @@ type Program struct {
 	// OpenRecords opens the chats that are kept, without what runs code. The caller closes what it returns.
 	OpenRecords func(context.Context, config.Config, *slog.Logger) (Records, error)
 
+	// OpenAccounts opens who may call, without what runs code. The caller closes what it returns.
+	OpenAccounts func(context.Context, config.Config, *slog.Logger) (Accounts, error)
+
 	// Doctor examines the machine and returns every check, in the order to show
 	// them. An error means that it could not examine, not that it found something.
 	Doctor func(context.Context, config.Config) ([]Check, error)
@@ -68,6 +71,9 @@ type App interface {
 	// ServeStdio serves MCP over in and out until in ends or ctx does, and then
 	// returns nil.
 	ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error
+
+	// SetupLink returns the link by which the first account is made, "" when none is needed.
+	SetupLink(ctx context.Context) (string, error)
 
 	// Model is the language model that answers messages, nil where none is configured.
 	Model() llm.Model
@@ -184,7 +190,7 @@ func (c *command) root() *cobra.Command {
 	root.SetFlagErrorFunc(c.wrongFlag)
 	c.flags.AddCommon(root.PersistentFlags())
 	root.PersistentFlags().SortFlags = false
-	root.AddCommand(c.serveCommand(), c.stdioCommand(), c.chatCommand(), c.chatsCommand(), c.backupCommand(), c.auditCommand(), c.evalCommand(), c.doctorCommand(), c.versionCommand())
+	root.AddCommand(c.serveCommand(), c.stdioCommand(), c.chatCommand(), c.chatsCommand(), c.userCommand(), c.tokenCommand(), c.clientCommand(), c.backupCommand(), c.auditCommand(), c.evalCommand(), c.doctorCommand(), c.versionCommand())
 	return root
 }
 

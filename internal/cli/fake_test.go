@@ -42,8 +42,8 @@ func fakeProgram() cli.Program {
 			}
 			return &fakeApp{log: log, files: make(map[string]string)}, nil
 		},
-		OpenRecords: openFakeRecords,
-		Doctor:      fakeDoctor,
+		OpenRecords: openFakeRecords, OpenAccounts: openKept,
+		Doctor: fakeDoctor,
 	}
 }
 
@@ -71,6 +71,9 @@ type fakeApp struct {
 	files    map[string]string // content by URI
 	uploads  []string
 }
+
+// SetupLink returns what FAKE_SETUP says.
+func (a *fakeApp) SetupLink(context.Context) (string, error) { return os.Getenv("FAKE_SETUP"), nil }
 
 func (a *fakeApp) Turn(ctx context.Context, r chat.Request) (*chat.Reply, error) {
 	a.log.Info("turn", "bytes", len(r.Message))

@@ -16,7 +16,9 @@ func (c *command) serveCommand() *cobra.Command {
 		Use:   "serve",
 		Short: "Serve MCP over HTTP",
 		Long: "Serves the tool `chat` to MCP clients over HTTP until SIGINT or SIGTERM. When the first request can\n" +
-			"come, one line with the URL of the endpoint is written to standard error; the log follows it there.",
+			"come, one line with the URL of the endpoint is written to standard error; the log follows it there.\n\n" +
+			"With --public-url people sign in, and clients get tokens for them (docs/auth.md). As long as there is no\n" +
+			"account, a link to make the first one is written to standard error as well.",
 		Args: c.noArguments,
 	}, false, c.serve)
 }
@@ -30,7 +32,14 @@ func (c *command) serve(ctx context.Context, cfg config.Config, _ []string) erro
 			name, console.Clean(address))
 	}
 	return c.runServer(ctx, cfg, func(ctx context.Context, app App) error {
+		link, err := app.SetupLink(ctx)
+		if err != nil {
+			return err
+		}
 		return app.Serve(ctx, func(mcpURL, adminURL string) {
+			if link != "" {
+				fmt.Fprintf(c.status, "%s: nobody can sign in yet: make the first account, within an hour, at %s\n", name, link)
+			}
 			if adminURL != "" {
 				fmt.Fprintf(c.status, "%s %s admin: %s\n", name, c.program.Versions.Program, adminURL)
 			}

@@ -98,7 +98,10 @@ type Config struct {
 	Listen      string   // host:port of the MCP endpoint; port 0 is any free one
 	AllowHosts  []string // names, without port, under which clients may reach it beside its addresses
 	AdminListen string   // host:port of health and metrics, or ""
-	Auth        string   // "" (what the address asks for) or AuthNone
+	PublicURL   string   // URL under which clients reach the server, without a path and a slash at the end; "" for none
+	Auth        string   // "" (what the addresses ask for), AuthOAuth or AuthNone
+	Discovery   string   // DiscoveryPublic or DiscoveryPrivate
+	Clients     string   // ClientsOpen, ClientsDocuments or ClientsManual
 
 	TrustedProxies []netip.Prefix // whose word on callers' addresses is taken
 
@@ -149,6 +152,16 @@ type Config struct {
 	Yes    bool     // delete without asking
 	Replay bool     // the first turn of an import executes the cells before
 	Files  []string // files that chat puts into /work before the run
+
+	// Of user, token and client.
+
+	PasswordStdin bool          // read the password from standard input
+	Admin         bool          // the user is an administrator
+	User          string        // name of the user whose token it is
+	Expires       time.Duration // how long a token is good
+	Scope         string        // of a token
+	RedirectURIs  []string      // of a client; checked when it is registered
+	WithSecret    bool          // the client has a secret
 }
 
 // The values of Config.LogFormat.
@@ -163,10 +176,6 @@ const DatabaseSQLite = "sqlite"
 // HTTPAuto is the value of Config.HTTPListen that means port 80 of all addresses with
 // Config.Domains, and nothing without. Load replaces it.
 const HTTPAuto = "auto"
-
-// AuthNone is the value of Config.Auth with which anybody who reaches the
-// address may run code.
-const AuthNone = "none"
 
 // Lookup returns the value of an environment variable and whether it is set,
 // as [os.LookupEnv] does. An empty variable counts as unset.
@@ -237,6 +246,10 @@ func Default(env Lookup) Config {
 		LogFormat: FormatText,
 		LogLevel:  slog.LevelInfo,
 		Listen:    "127.0.0.1:8000",
+		Discovery: DiscoveryPublic,
+		Clients:   ClientsOpen,
+		Expires:   90 * 24 * time.Hour,
+		Scope:     ScopeRun,
 
 		HTTPListen: HTTPAuto,
 

@@ -102,6 +102,10 @@ func TestDefaults(t *testing.T) {
 		LogFormat: config.FormatText,
 		LogLevel:  slog.LevelInfo,
 		Listen:    "127.0.0.1:8000",
+		Discovery: config.DiscoveryPublic,
+		Clients:   config.ClientsOpen,
+		Expires:   90 * 24 * time.Hour,
+		Scope:     config.ScopeRun,
 
 		AddressRequests:      3000,
 		AddressSignIns:       60,
@@ -195,7 +199,11 @@ func TestRanges(t *testing.T) {
 		{"log-format", []string{"text", "json"}, []string{"xml", "JSON", ""}, "text, json"},
 		{"log-level", []string{"debug", "info", "warn", "error"}, []string{"trace", "INFO", "info+1"}, "debug, info, warn, error"},
 		{"host-tools", []string{"true", "false"}, []string{"maybe", "yes"}, "true or false"},
-		{"auth", []string{"none", ""}, []string{"basic"}, "none"},
+		{"auth", []string{"none", "oauth", ""}, []string{"basic"}, "none"},
+		{"discovery", []string{"public", "private"}, []string{"", "none"}, "public, private"},
+		{"client-registration", []string{"open", "documents", "manual"}, []string{"", "off"}, "open, documents, manual"},
+		{"public-url", []string{"", "https://run.example.org", "https://run.example.org:8443/", "https://run.example.org/mcp", "http://127.0.0.1:8000", "http://localhost", "http://[::1]:1"},
+			[]string{"run.example.org", "http://run.example.org", "https://", "https://u@h", "https://h/x", "https://h/?q", "https://h/#f", "ftp://h", "https://h\x00"}, ""},
 		{"listen", []string{"127.0.0.1:0", "[::1]:65535", "localhost:80", "0.0.0.0:1"}, []string{"127.0.0.1", ":http", "127.0.0.1:65536", "example.org:80", "127.0.0.1:-1", ""}, ""},
 		{"trusted-proxy", []string{"10.0.0.5", "10.0.0.0/8", "::1", "fd00::/8", "0.0.0.0/1"},
 			[]string{"0.0.0.0/0", "::/0", "proxy", "10.0.0.0/33", "fe80::1%eth0", "::ffff:10.0.0.0/104", ""}, ""},
@@ -325,9 +333,15 @@ func TestServeAddresses(t *testing.T) {
 		{"--listen=localhost:1", ""},
 		{"--listen=0.0.0.0:1", "--auth none"},
 		{"--listen=:1", "--auth none"},
-		{"--listen=192.168.1.2:1", "SSH tunnel"},
+		{"--listen=192.168.1.2:1", "--public-url https://NAME"},
 		{"--listen=[::]:1", "--auth none"},
 		{"--listen=0.0.0.0:1 --auth=none", ""},
+		{"--listen=0.0.0.0:1 --public-url=https://h", ""},
+		{"--listen=0.0.0.0:1 --public-url=https://h --auth=oauth", ""},
+		{"--listen=0.0.0.0:1 --public-url=https://h --auth=none", ""},
+		{"--listen=0.0.0.0:1 --auth=oauth", "needs --public-url"},
+		{"--listen=127.0.0.1:1 --auth=oauth", "needs --public-url"},
+		{"--admin-listen=0.0.0.0:1 --public-url=https://h", ""},
 		{"--admin-listen=0.0.0.0:1", "--admin-listen"},
 		{"--listen=127.0.0.1:9 --admin-listen=127.0.0.1:9", "must not be"},
 		{"--listen=127.0.0.1:0 --admin-listen=127.0.0.1:0", ""},
@@ -340,12 +354,45 @@ func TestServeAddresses(t *testing.T) {
 			t.Errorf("%s: %v; want %q", tt.args, err, tt.want)
 		}
 	}
-	c, err := load(environ(), "--listen=0.0.0.0:1", "--admin-listen=127.0.0.1:2")
-	if err != nil {
-		t.Fatal(err)
+	for args, want := range map[string][]string{
+		"--listen=0.0.0.0:1 --admin-listen=127.0.0.1:2 --auth=none": {"0.0.0.0:1"},
+		"--listen=0.0.0.0:1 --public-url=https://h":                 nil,
+		"--listen=127.0.0.1:1 --public-url=https://h --auth=none":   {"https://h"},
+		"--listen=127.0.0.1:1":                                      nil,
+	} {
+		c, err := load(environ(), strings.Fields(args)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, c.OpenToAll()); diff != "" {
+			t.Errorf("OpenToAll of %s (-want +got):\n%s", args, diff)
+		}
 	}
-	if diff := cmp.Diff([]string{"0.0.0.0:1"}, c.OpenToAll()); diff != "" {
-		t.Errorf("OpenToAll (-want +got):\n%s", diff)
+}
+
+func TestPublicURL(t *testing.T) {
+	for text, want := range map[string]string{
+		"HTTPS://Run.Example.org:443/mcp/": "https://run.example.org", "https://h:8443/": "https://h:8443", "http://[::1]:80": "http://[::1]", "": "",
+	} {
+		c, err := load(environ(), "--public-url="+text)
+		if err != nil || c.PublicURL != want || c.SignIn() != (want != "") {
+			t.Errorf("--public-url=%s = %q, %v; want %q", text, c.PublicURL, err, want)
+		}
+	}
+}
+
+func TestDays(t *testing.T) {
+	for text, want := range map[string]time.Duration{"90d": 90 * 24 * time.Hour, "1h": time.Hour, "1825d": 1825 * 24 * time.Hour} {
+		f := config.NewFlags(config.Default(environ()))
+		fs := pflag.NewFlagSet("create", pflag.ContinueOnError)
+		f.AddOf("create", fs)
+		if err := fs.Parse([]string{"--expires=" + text}); err != nil {
+			t.Fatal(err)
+		}
+		c, err := f.Load(environ("RUNPYTHON_DATA", "/srv"))
+		if err != nil || c.Expires != want {
+			t.Errorf("--expires=%s = %v, %v; want %v", text, c.Expires, err, want)
+		}
 	}
 }
 

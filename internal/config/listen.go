@@ -2,7 +2,6 @@ package config
 
 import (
 	"net"
-	"net/netip"
 	"strconv"
 )
 
@@ -23,11 +22,7 @@ func IsLoopback(address string) bool {
 	if !ok {
 		return false
 	}
-	if host == "localhost" {
-		return true
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.Unmap().IsLoopback()
+	return isLoopbackHost(host)
 }
 
 // Where a server with Config.Domains listens unless it is told otherwise.
@@ -73,21 +68,24 @@ func (c Config) checkTLS() error {
 }
 
 // CheckServe checks what settings of serve mean together: an address that other
-// machines can reach needs sign-in, which is not there yet, or the word that it is to be
-// open to everybody. Its error is an [Error].
+// machines can reach needs sign-in, or the word that it is to be
+// open to everybody; sign-in needs a public URL. Its error is an [Error].
 func (c Config) CheckServe() error {
 	if err := c.checkTLS(); err != nil {
 		return err
 	}
+	if c.Auth == AuthOAuth && c.PublicURL == "" {
+		return &Error{Where: "--auth", Value: c.Auth, Reason: "needs --public-url, the URL under which clients reach the server"}
+	}
 	for _, l := range []struct{ where, address string }{
 		{"--listen", c.Listen}, {"--admin-listen", c.AdminListen},
 	} {
-		if l.address == "" || IsLoopback(l.address) || c.Auth == AuthNone {
+		if l.address == "" || IsLoopback(l.address) || c.Auth == AuthNone || c.SignIn() {
 			continue
 		}
-		return &Error{Where: l.where, Value: l.address, Reason: "other machines can reach this address, " +
-			"and sign-in is not there yet: listen on 127.0.0.1 and reach it through a proxy that " +
-			"asks for a login or an SSH tunnel, or say --auth none to let everybody who reaches it run code"}
+		return &Error{Where: l.where, Value: l.address, Reason: "other machines can reach this address: say " +
+			"--public-url https://NAME, the URL under which clients reach the server, so that they sign in; " +
+			"or --auth none to let everybody who reaches it run code"}
 	}
 	for _, l := range []struct{ where, address, other, of string }{
 		{"--admin-listen", c.AdminListen, c.Listen, "--listen"},
@@ -105,10 +103,16 @@ func (c Config) CheckServe() error {
 // code or read metrics without a login, to be warned about at each start.
 func (c Config) OpenToAll() []string {
 	var open []string
+	if c.SignIn() {
+		return open
+	}
 	for _, a := range []string{c.Listen, c.AdminListen} {
 		if a != "" && !IsLoopback(a) {
 			open = append(open, a)
 		}
+	}
+	if c.PublicURL != "" && !isLoopbackHost(c.PublicHost()) {
+		open = append(open, c.PublicURL)
 	}
 	return open
 }

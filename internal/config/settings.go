@@ -102,9 +102,6 @@ func settings() []setting {
 			func(c *Config) *[]string { return &c.AllowHosts }),
 		entry("admin-listen", address(true), "address of health and metrics; none when empty", []string{serve},
 			func(c *Config) *string { return &c.AdminListen }),
-		entry("auth", optional(choice(AuthNone)), "\"none\" lets everybody who reaches the address run code", []string{serve},
-			func(c *Config) *string { return &c.Auth }),
-
 		entry("json", boolean(), "print one JSON object and nothing else on standard output", []string{chat, doctor, eval, list, show, take, fork, undo},
 			func(c *Config) *bool { return &c.JSON }),
 		entry("chat", word("ID"), "continue this chat, also one of another process", []string{chat},
@@ -113,7 +110,7 @@ func settings() []setting {
 			func(c *Config) *string { return &c.Output }),
 		repeated("file", word("FILE"), "put this file into /work before the run; may be repeated", []string{chat},
 			func(c *Config) *[]string { return &c.Files }),
-	}, slices.Concat(servingSettings(), packageSettings(), modelSettings(), evalSettings(), keptSettings(), auditSettings())...)
+	}, slices.Concat(accessSettings(), servingSettings(), packageSettings(), modelSettings(), evalSettings(), keptSettings(), auditSettings())...)
 }
 
 // variablePrefix begins the name of each variable of a setting.

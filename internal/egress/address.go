@@ -48,6 +48,14 @@ var metadata = []netip.Addr{
 	netip.MustParseAddr("168.63.129.16"),   // Azure: a public number
 }
 
+// IsOutside reports whether an address is one of the internet and not of this machine, for those who fetch what
+// strangers name. To be safe from names that point elsewhere the second time, ask when dialing.
+func IsOutside(addr netip.Addr) bool {
+	addr = addr.Unmap()
+	own, err := ownAddresses()
+	return err == nil && isPublic(addr) && !slices.Contains(own, addr)
+}
+
 // isPublic reports whether the address is one of the internet. A mapped IPv4 address is not.
 func isPublic(addr netip.Addr) bool {
 	if addr.Is6() && !globalUnicast.Contains(addr) || addr.Zone() != "" {

@@ -36,6 +36,9 @@ type EndpointOptions struct {
 	AllowedOrigins []string
 	MaxSessions    int
 
+	// Access says who may call; nil means everybody.
+	Access *Access
+
 	Log *slog.Logger // nil means no log
 }
 
@@ -47,6 +50,7 @@ type Endpoint struct {
 	ending   func(*mcp.ServerSession)
 	log      *slog.Logger
 	guard    guard
+	access   *Access
 	sessions *sessionTable
 	flights  *flightCount
 	alone    http.Handler // from modernEra on: each request stands alone
@@ -74,6 +78,7 @@ func NewEndpoint(o EndpointOptions) *Endpoint {
 	e := &Endpoint{
 		offered: o.Offered, ending: o.Ending, log: o.Log,
 		guard:    newGuard(o.AllowedHosts, o.AllowedOrigins),
+		access:   o.Access,
 		sessions: newSessionTable(o.MaxSessions),
 		flights:  new(flightCount),
 		alone: mcp.NewStreamableHTTPHandler(same, &mcp.StreamableHTTPOptions{
@@ -96,7 +101,7 @@ func NewEndpoint(o EndpointOptions) *Endpoint {
 func (e *Endpoint) register(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if r, ok := req.(*mcp.ServerRequest[*mcp.InitializeParams]); ok {
-			e.sessions.opened(r.Session)
+			e.sessions.opened(r.Session, ownerOf(req))
 			agree(r.Params)
 		} else {
 			holdToSession(req)
@@ -118,6 +123,11 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-store")
 	if !e.guard.admit(w, r) {
 		return
+	}
+	if r.Method != http.MethodOptions { // which browsers send without a token
+		if r = e.authenticate(w, r); r == nil {
+			return
+		}
 	}
 	switch r.Method {
 	case http.MethodPost:
@@ -148,7 +158,7 @@ func (e *Endpoint) get(w http.ResponseWriter, r *http.Request) {
 			invalidRequest("this is an MCP endpoint: add its URL to an MCP client, which sends messages with POST"))
 		return
 	}
-	if _, leave := e.sessions.enter(id); leave != nil {
+	if _, leave := e.sessions.enter(id, subjectOf(r.Context())); leave != nil {
 		defer leave()
 	} else {
 		noSession(w)
@@ -168,7 +178,7 @@ func (e *Endpoint) remove(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusMethodNotAllowed, nil, invalidRequest("DELETE ends a session: send its id in the header "+sessionHeader))
 		return
 	}
-	session, leave := e.sessions.enter(id)
+	session, leave := e.sessions.enter(id, subjectOf(r.Context()))
 	if leave == nil {
 		noSession(w)
 		return
@@ -197,6 +207,9 @@ func (e *Endpoint) post(w http.ResponseWriter, r *http.Request) {
 	messages, batch, bad := readEnvelopes(body)
 	if bad != nil {
 		refuse(w, http.StatusBadRequest, bad.id, bad.Error)
+		return
+	}
+	if !e.mayAll(w, r, messages) {
 		return
 	}
 	for _, m := range messages {
@@ -297,7 +310,7 @@ func (e *Endpoint) postLegacy(w http.ResponseWriter, r *http.Request, messages [
 			"no session: send initialize first and its "+sessionHeader+" with each message, or speak revision "+modernEra))
 		return
 	}
-	_, leave := e.sessions.enter(id)
+	_, leave := e.sessions.enter(id, subjectOf(r.Context()))
 	if leave == nil {
 		noSession(w)
 		return

@@ -15,7 +15,7 @@
 // answer here has a named bound. What comes out of a chat (text, pictures, file
 // names) was made by code that strangers wrote: it is bounded again, its control
 // characters are shown instead of sent, and its pictures are decoded before a
-// client is asked to. Identity is not decided here, see ownerOf.
+// client is asked to. Who a token names is found out by a [Bearers]; what it may do is decided in access.go.
 //
 // # Failure
 //
@@ -84,6 +84,9 @@ type Options struct {
 	// them apart: then nothing is listed, and files are found only by who knows their URI.
 	Shared bool
 
+	// Access says who may call over HTTP; nil means everybody.
+	Access *Access
+
 	Log *slog.Logger // nil means no log
 }
 
@@ -131,7 +134,7 @@ func New(o Options) *Server {
 			// An empty object: the extension has no settings.
 			Extensions: map[string]any{TasksExtension: map[string]any{}},
 		},
-		SetCacheable:              setCacheable,
+		SetCacheable:              cacheable(o.Access != nil && o.Access.Private),
 		SupportedProtocolVersions: about.ProtocolVersions(),
 	})
 	s.mcp.AddTool(toolDefinition(o), s.callChat)
@@ -143,7 +146,7 @@ func New(o Options) *Server {
 	s.endpoint = NewEndpoint(EndpointOptions{
 		Server: s.mcp, Offered: offered,
 		Ending:       func(session *mcp.ServerSession) { s.calls.cancelSession(session, errSessionEnded) },
-		AllowedHosts: o.AllowedHosts, AllowedOrigins: o.AllowedOrigins, MaxSessions: o.MaxSessions, Log: o.Log,
+		AllowedHosts: o.AllowedHosts, AllowedOrigins: o.AllowedOrigins, MaxSessions: o.MaxSessions, Access: o.Access, Log: o.Log,
 	})
 	s.flights = s.endpoint.flights
 	return s
@@ -240,16 +243,17 @@ func recovered(ctx context.Context, log *slog.Logger, method string, res *mcp.Re
 	}
 }
 
-// ownerOf tells whose chats a request may reach: "" is the local user, the only
-// one so far. The token of a session's request is in req.GetExtra(), that of its
-// context is as old as the session.
-func ownerOf(mcp.Request) string { return "" }
-
 // listFresh is how long clients may reuse the lists: what is offered is the same
 // for everybody and changes with the program only.
 const listFresh = 5 * time.Minute
 
-func setCacheable(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
-	c.TTLMs = int(listFresh.Milliseconds())
-	c.CacheScope = "public"
+// cacheable says so; private, that only who has asked may keep them.
+func cacheable(private bool) func(context.Context, mcp.Request, *mcp.Cacheable) {
+	scope := "public"
+	if private {
+		scope = "private"
+	}
+	return func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
+		c.TTLMs, c.CacheScope = int(listFresh.Milliseconds()), scope
+	}
 }

@@ -35,7 +35,8 @@ type sessionTable struct {
 
 type sessionEntry struct {
 	session *mcp.ServerSession
-	busy    int // requests and streams under way
+	subject string // whose it is: who began it, or the first to use it whom a token names
+	busy    int    // requests and streams under way
 	used    time.Time
 }
 
@@ -86,7 +87,7 @@ func (t *sessionTable) release() {
 
 // opened puts a session into the table until it ends. Sessions without id, those
 // of pipes and of single requests, are bounded otherwise.
-func (t *sessionTable) opened(s *mcp.ServerSession) {
+func (t *sessionTable) opened(s *mcp.ServerSession, subject string) {
 	id := s.ID()
 	if id == "" {
 		return
@@ -96,7 +97,7 @@ func (t *sessionTable) opened(s *mcp.ServerSession) {
 	if t.live[id] != nil {
 		return
 	}
-	t.live[id] = &sessionEntry{session: s, used: time.Now()}
+	t.live[id] = &sessionEntry{session: s, subject: subject, used: time.Now()}
 	t.waiters.Go(func() {
 		_ = s.Wait() // how it ended makes no difference here
 		t.ended(id)
@@ -111,12 +112,16 @@ func (t *sessionTable) ended(id string) {
 }
 
 // enter marks a session busy until the function that it returns is called. Both
-// results are nil if there is no session of that id.
-func (t *sessionTable) enter(id string) (session *mcp.ServerSession, leave func()) {
+// results are nil if there is no session of that id that is the subject's. One that was begun without a
+// token becomes that of the first subject who uses it: clients may begin before they sign in.
+func (t *sessionTable) enter(id, subject string) (session *mcp.ServerSession, leave func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e := t.live[id]
-	if e == nil {
+	if e != nil && e.subject == "" {
+		e.subject = subject
+	}
+	if e == nil || e.subject != subject {
 		return nil, nil
 	}
 	e.busy++

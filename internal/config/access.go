@@ -1,0 +1,149 @@
+package config
+
+import (
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The values of Config.Auth.
+const (
+	// AuthOAuth makes everybody sign in; with a public URL it is so without being said.
+	AuthOAuth = "oauth"
+	// AuthNone lets anybody who reaches the address run code.
+	AuthNone = "none"
+)
+
+// The values of Config.Discovery.
+const (
+	// DiscoveryPublic tells everybody what the server has; using it needs a token.
+	DiscoveryPublic = "public"
+	// DiscoveryPrivate tells nothing without a token.
+	DiscoveryPrivate = "private"
+)
+
+// The values of Config.Clients: how apps may become known, each with those after it.
+const (
+	ClientsOpen      = "open"      // by registering themselves
+	ClientsDocuments = "documents" // by a metadata document at their id
+	ClientsManual    = "manual"    // by the operator
+)
+
+// The values of Config.Scope.
+const (
+	ScopeRun   = "run"
+	ScopeAdmin = "admin"
+)
+
+const (
+	add      = "add"
+	create   = "create"
+	revoke   = "revoke"
+	register = "register"
+	passwd   = "passwd"
+	erase    = "remove" // of users and clients
+)
+
+// accessSettings are those about who may call.
+func accessSettings() []setting {
+	return []setting{
+		entry("public-url", publicURL(), "URL under which clients reach the server, such as https://run.example.org; with it they sign in", []string{serve},
+			func(c *Config) *string { return &c.PublicURL }),
+		entry("auth", optional(choice(AuthOAuth, AuthNone)), "\"oauth\" as --public-url, or \"none\" to let everybody who reaches the address run code", []string{serve},
+			func(c *Config) *string { return &c.Auth }),
+		entry("discovery", choice(DiscoveryPublic, DiscoveryPrivate), "whether what the server has is told without a token", []string{serve},
+			func(c *Config) *string { return &c.Discovery }),
+		entry("client-registration", choice(ClientsOpen, ClientsDocuments, ClientsManual), "how apps become known: also by themselves, at most by a metadata document, or by `client register` alone", []string{serve},
+			func(c *Config) *string { return &c.Clients }),
+
+		entry("password-stdin", boolean(), "read the password from standard input, one line", []string{add, passwd},
+			func(c *Config) *bool { return &c.PasswordStdin }),
+		entry("admin", boolean(), "the user may give apps the scope admin", []string{add},
+			func(c *Config) *bool { return &c.Admin }),
+		entry("user", word("USER"), "name of the user whose token it is", []string{create, revoke},
+			func(c *Config) *string { return &c.User }),
+		entry("expires", days(time.Hour, 5*365*24*time.Hour), "how long the token is good", []string{create},
+			func(c *Config) *time.Duration { return &c.Expires }),
+		entry("scope", choice(ScopeRun, ScopeAdmin), "what the token is for: running code, or reading the numbers for operators as well", []string{create},
+			func(c *Config) *string { return &c.Scope }),
+		repeated("redirect-uri", word("URI"), "where the app wants people to return to; may be repeated", []string{register},
+			func(c *Config) *[]string { return &c.RedirectURIs }),
+		entry("with-secret", boolean(), "the app keeps a secret, which is printed once", []string{register},
+			func(c *Config) *bool { return &c.WithSecret }),
+	}
+}
+
+// SignIn reports whether callers of the HTTP endpoint have to sign in.
+func (c Config) SignIn() bool { return c.PublicURL != "" && c.Auth != AuthNone }
+
+// PublicHost returns the name or address in PublicURL, without its port; "" without one.
+func (c Config) PublicHost() string {
+	u, err := url.Parse(c.PublicURL)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
+// publicURL is the URL of a server as clients see it. What stands behind the host is the server's own business.
+func publicURL() kind[string] {
+	k := word("URL")
+	text := k.parse
+	k.parse = func(value string) (string, error) {
+		if _, err := text(value); err != nil {
+			return "", err
+		}
+		u, err := url.Parse(value)
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+			return "", refusal("must be a URL such as https://run.example.org")
+		}
+		if path := strings.TrimSuffix(u.Path, "/"); path != "" && path != "/mcp" {
+			return "", refusal("must have no path: the server is at the root of its host, and the endpoint at /mcp")
+		}
+		if u.Scheme == "http" && !isLoopbackHost(u.Hostname()) {
+			return "", refusal("must be https, since tokens travel there; http is for 127.0.0.1 and localhost only")
+		}
+		host := strings.ToLower(u.Host)
+		if port := map[string]string{"https": ":443", "http": ":80"}[u.Scheme]; strings.HasSuffix(host, port) {
+			host = strings.TrimSuffix(host, port)
+		}
+		return u.Scheme + "://" + host, nil
+	}
+	return optional(k)
+}
+
+func isLoopbackHost(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
+}
+
+// days is a duration that may also be given in days: 90d.
+func days(least, most time.Duration) kind[time.Duration] {
+	const day = 24 * time.Hour
+	k := duration(least, most)
+	plain := k.parse
+	k.limits = shortDuration(least) + " to " + strconv.Itoa(int(most/day)) + "d"
+	k.parse = func(text string) (time.Duration, error) {
+		digits, ok := strings.CutSuffix(text, "d")
+		if !ok {
+			return plain(text)
+		}
+		n, err := strconv.Atoi(digits)
+		if err != nil || n < 1 || n > int(most/day) {
+			return 0, refusal("must be a time such as 90d or 12h, from %s", k.limits)
+		}
+		return time.Duration(n) * day, nil
+	}
+	k.format = func(d time.Duration) string {
+		if d >= day && d%day == 0 {
+			return strconv.Itoa(int(d/day)) + "d"
+		}
+		return shortDuration(d)
+	}
+	return k
+}

@@ -1,0 +1,35 @@
+package identity
+
+import "time"
+
+// What the tests see of the inside.
+
+const (
+	MaxAttempts = maxAttempts
+	MaxWaiting  = maxWaiting
+)
+
+// Attempts are attempts.
+type Attempts struct{ *attempts }
+
+func NewAttempts() Attempts { return Attempts{newAttempts()} }
+
+func (a Attempts) Begin(account, address string, now time.Time) time.Duration {
+	return a.begin(account, address, now)
+}
+
+func (a Attempts) Forgive(account, address string) { a.forgive(account, address) }
+
+func (a Attempts) Len() int { return len(a.young) + len(a.old) }
+
+// Occupy takes the places of those that are hashed, until release is called.
+func Occupy(s *Service) (release func()) {
+	for range maxHashing {
+		s.hashing <- struct{}{}
+	}
+	return func() {
+		for range maxHashing {
+			<-s.hashing
+		}
+	}
+}

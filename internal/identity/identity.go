@@ -1,0 +1,116 @@
+// Package identity knows who is asking: accounts and their passwords, browsers that are signed in, bearer tokens of clients, and tokens
+// for machines.
+//
+// Passwords are hashed with Argon2id (RFC 9106), a few at a time, so that sign-ins cannot use the memory up. Wrong ones are
+// answered more and more slowly, to the address that sends them only: nobody can lock somebody else out.
+//
+// # Trust
+//
+// Names, passwords, cookies and headers are anybody's. Whoever calls the methods about accounts is the operator.
+//
+// # Failure
+//
+// A wrong password and an unknown name are the same fault.Invalid, and take the same time; too many are fault.Busy, which says
+// when to try again. A bearer token that is not good, for whatever reason, is [ErrToken].
+package identity
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"runpython/internal/store"
+)
+
+const (
+	// BrowserTime is how long a browser stays signed in.
+	BrowserTime = 12 * time.Hour
+	// maxBrowsers is how many browsers of one user are signed in at once; the oldest are signed out.
+	maxBrowsers = 20
+	maxUsers    = 10_000
+	// usedEvery is how exactly it is noted when a token was used last.
+	usedEvery = time.Hour
+)
+
+// A Store keeps accounts; package database is one. Its methods and errors are described there.
+type Store interface {
+	AddUser(ctx context.Context, u store.User, most int) error
+	User(ctx context.Context, id string) (store.User, error)
+	UserNamed(ctx context.Context, name string) (store.User, error)
+	Users(ctx context.Context) ([]store.User, error)
+	SetPassword(ctx context.Context, id, password string) error
+	SetDisabled(ctx context.Context, id string, disabled bool) error
+	RemoveUser(ctx context.Context, id string) error
+
+	AddBrowser(ctx context.Context, b store.Browser, most int) error
+	Browser(ctx context.Context, hash store.Digest, now time.Time) (store.Browser, store.User, error)
+	RemoveBrowser(ctx context.Context, hash store.Digest) error
+
+	Bearer(ctx context.Context, hash store.Digest, now time.Time) (store.Bearer, error)
+	TouchGrant(ctx context.Context, id string, now time.Time) error
+	AddGrant(ctx context.Context, issued store.Issued) error
+	GrantsOf(ctx context.Context, subject string) ([]store.Grant, error)
+	RemoveGrant(ctx context.Context, id, subject string) error
+}
+
+// A Recorder is told what an operator may want to look up later. It must return soon.
+type Recorder interface {
+	// Record notes an event such as EventSignedIn: whose it is, from which address it came, what it is about; each may be "".
+	Record(ctx context.Context, event, subject, address, about string)
+}
+
+// A Limiter says who may do something that costs, or could be tried too often.
+type Limiter interface {
+	// Allow reports whether an address may do what an event names once more, and otherwise when to try again.
+	Allow(event, address string) (wait time.Duration, ok bool)
+}
+
+// Events of a Recorder; the first is also asked for of a Limiter.
+const (
+	EventSignedIn     = "signed_in"
+	EventRefused      = "sign_in_refused"
+	EventSignedOut    = "signed_out"
+	EventUserAdded    = "user_added"
+	EventUserRemoved  = "user_removed"
+	EventUserDisabled = "user_disabled"
+	EventUserEnabled  = "user_enabled"
+	EventPassword     = "password_changed"
+	EventTokenMade    = "token_made"
+	EventRevoked      = "grant_revoked"
+)
+
+// Options say what a Service works with. Store, Record and Limit are required.
+type Options struct {
+	Store    Store
+	Resource string // URL of the endpoint, for which tokens are; "" where nobody asks for bearers
+	Record   Recorder
+	Limit    Limiter
+	Now      func() time.Time // nil means time.Now
+	Log      *slog.Logger     // nil means no log
+}
+
+// A Service is safe for concurrent use, and has nothing to close.
+type Service struct {
+	Options
+	hashing  chan struct{} // a token for each password that is being hashed
+	waiting  chan struct{} // and for each that waits for that, or is
+	attempts *attempts
+	setup    setup
+}
+
+// New returns a Service.
+func New(o Options) *Service {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Service{
+		Options: o, hashing: make(chan struct{}, maxHashing), waiting: make(chan struct{}, maxWaiting), attempts: newAttempts(),
+	}
+}
+
+// ErrToken means that a bearer token is not good: unknown, expired, revoked, for something else, or no token at all.
+var ErrToken = errors.New("the bearer token is not good")

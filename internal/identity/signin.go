@@ -1,0 +1,149 @@
+package identity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"runpython/internal/fault"
+	"runpython/internal/secret"
+	"runpython/internal/store"
+)
+
+// A WaitError is why nobody may sign in for a while; it is a fault.Busy.
+type WaitError struct {
+	Wait  time.Duration
+	shown *fault.Error
+}
+
+// Error implements error.
+func (e *WaitError) Error() string { return e.shown.Error() }
+
+// Unwrap returns what may be shown.
+func (e *WaitError) Unwrap() error { return e.shown }
+
+func tooMany(wait time.Duration) error {
+	seconds := int((wait + time.Second - 1) / time.Second)
+	return &WaitError{Wait: wait, shown: fault.New(fault.Busy, nil, fmt.Sprintf("too many wrong passwords came from your address: try again in %d s", seconds))}
+}
+
+// SignIn returns the cookie of a browser whose user has shown a password. address is that of the browser.
+func (s *Service) SignIn(ctx context.Context, name, password, address string) (cookie string, u store.User, err error) {
+	if wait, ok := s.Limit.Allow(EventSignedIn, address); !ok {
+		return "", u, tooMany(wait)
+	}
+	kept, ok := account(name)
+	if !ok {
+		kept = noAccount // so that all that is no name counts as one
+	}
+	if wait := s.attempts.begin(kept, address, s.Now()); wait > 0 {
+		return "", u, tooMany(wait)
+	}
+	if ok {
+		u, err = s.Store.UserNamed(ctx, kept)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return "", u, fmt.Errorf("sign in: %w", err)
+		}
+	}
+	if len(password) > 4*passwordMost {
+		password = ""
+	}
+	right, err := s.matches(ctx, password, u.Password)
+	if err != nil {
+		return "", store.User{}, err
+	}
+	if !right || u.Disabled {
+		s.Record.Record(ctx, EventRefused, u.ID, address, "") // what was typed may be a password
+		return "", store.User{}, fault.New(fault.Invalid, nil, "the name or the password is wrong")
+	}
+	s.attempts.forgive(kept, address)
+	cookie, err = s.signedIn(ctx, u, address)
+	return cookie, u, err
+}
+
+// SignInFirst returns the cookie of the browser with which an account was just made.
+func (s *Service) SignInFirst(ctx context.Context, u store.User, address string) (cookie string, err error) {
+	return s.signedIn(ctx, u, address)
+}
+
+func (s *Service) signedIn(ctx context.Context, u store.User, address string) (string, error) {
+	cookie, now := secret.New(secret.Browser), s.Now()
+	b := store.Browser{Hash: secret.Digest(cookie), Subject: u.ID, Created: now, Expires: now.Add(BrowserTime)}
+	if err := s.Store.AddBrowser(ctx, b, maxBrowsers); err != nil {
+		return "", fmt.Errorf("sign in: %w", err)
+	}
+	s.Record.Record(ctx, EventSignedIn, u.ID, address, u.Name)
+	return cookie, nil
+}
+
+// Browser returns who is signed in with a cookie; an unknown one, and one whose time is over, is fault.NotFound.
+func (s *Service) Browser(ctx context.Context, cookie string) (store.Browser, store.User, error) {
+	b, u, err := store.Browser{}, store.User{}, store.ErrNotFound
+	if secret.Looks(cookie, secret.Browser) {
+		b, u, err = s.Store.Browser(ctx, secret.Digest(cookie), s.Now())
+	}
+	if errors.Is(err, store.ErrNotFound) {
+		return b, u, fault.New(fault.NotFound, err, "nobody is signed in here")
+	}
+	if err != nil {
+		return b, u, fmt.Errorf("find who is signed in: %w", err)
+	}
+	return b, u, nil
+}
+
+// SignOut signs a browser out.
+func (s *Service) SignOut(ctx context.Context, b store.Browser, address string) error {
+	if err := s.Store.RemoveBrowser(ctx, b.Hash); err != nil {
+		return fmt.Errorf("sign out: %w", err)
+	}
+	s.Record.Record(ctx, EventSignedOut, b.Subject, address, "")
+	return nil
+}
+
+// A Principal is who asks by a bearer token.
+type Principal struct {
+	Subject string
+	Scopes  []string
+	Expires time.Time
+}
+
+// Bearer returns who the Authorization headers of a request name: nil without an error when there are none. Anything but one
+// bearer token that is good for this server (RFC 6750, 2.1) is ErrToken.
+func (s *Service) Bearer(ctx context.Context, headers []string) (*Principal, error) {
+	if len(headers) == 0 {
+		return nil, nil //nolint:nilnil // nobody, and nothing is wrong
+	}
+	token, ok := bearerToken(headers)
+	if !ok {
+		return nil, ErrToken
+	}
+	now := s.Now()
+	b, err := s.Store.Bearer(ctx, secret.Digest(token), now)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, ErrToken
+	}
+	if err != nil {
+		return nil, fmt.Errorf("check a bearer token: %w", err)
+	}
+	if b.Grant.Resource != "" && b.Grant.Resource != s.Resource {
+		return nil, ErrToken
+	}
+	if now.Sub(b.Grant.Used) >= usedEvery {
+		if err := s.Store.TouchGrant(ctx, b.Grant.ID, now); err != nil {
+			s.Log.WarnContext(ctx, "note the use of a token", "error", err) // it is good all the same
+		}
+	}
+	return &Principal{Subject: b.User.ID, Scopes: strings.Fields(b.Token.Scopes), Expires: b.Token.Expires}, nil
+}
+
+// bearerToken returns the token of Authorization headers, if that is what they are.
+func bearerToken(headers []string) (string, bool) {
+	if len(headers) != 1 {
+		return "", false
+	}
+	scheme, token, _ := strings.Cut(headers[0], " ")
+	token = strings.Trim(token, " ")
+	return token, strings.EqualFold(scheme, "Bearer") && (secret.Looks(token, secret.Access) || secret.Looks(token, secret.Machine))
+}
