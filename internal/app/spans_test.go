@@ -38,7 +38,9 @@ func TestSpansOfATurn(t *testing.T) {
 	var text strings.Builder
 	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		var d struct {
-			ResourceSpans []struct{ ScopeSpans []struct{ Spans []json.RawMessage } }
+			ResourceSpans []struct {
+				ScopeSpans []struct{ Spans []json.RawMessage }
+			}
 		}
 		if err := json.NewDecoder(r.Body).Decode(&d); err != nil {
 			t.Errorf("what is sent: %v", err)
@@ -58,7 +60,9 @@ func TestSpansOfATurn(t *testing.T) {
 	defer collector.Close()
 	const traceID, parent = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 	t.Run("served", func(t *testing.T) {
-		a := openAt(t, guesttest.Data(t), func(_ *config.Config, b *app.Build) { b.Environ = []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + collector.URL} })
+		a := openAt(t, guesttest.Data(t), func(_ *config.Config, b *app.Build) {
+			b.Environ = []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + collector.URL}
+		})
 		url, _ := serve(t, a)
 		s := connect(t, &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: withTrace{"00-" + traceID + "-" + parent + "-01"}}})
 		call(t, s, "", "print('my secret')")
