@@ -72,6 +72,7 @@ func (k *killable) kill(t *testing.T) {
 type teller struct {
 	id    string
 	acked int    // the count of the last turn that was answered
+	turns int    // that were answered
 	lost  string // why the count has begun anew, as the last turn has said
 }
 
@@ -112,7 +113,7 @@ func (c *teller) turn(ctx context.Context, t *testing.T, session *mcp.ClientSess
 	case old != n-1:
 		t.Errorf("chat %q: its file has %d at %d", c.id, old, n)
 	}
-	c.acked = n
+	c.acked, c.turns = n, c.turns+1
 	_, id, _ := strings.Cut(text, "chat_id: ")
 	c.id = strings.TrimSpace(id)
 	return true
@@ -121,7 +122,7 @@ func (c *teller) turn(ctx context.Context, t *testing.T, session *mcp.ClientSess
 // kills is how often the server is killed.
 const kills = 10
 
-// Whenever the server is killed, no variable, file and transcript of a turn is lost that was answered.
+// Whenever the server is killed, no variable, file, transcript and line of the audit log of a turn is lost that was answered.
 func TestKilledServerLosesNothing(t *testing.T) {
 	guesttest.Long(t)
 	data := guesttest.Data(t)
@@ -176,6 +177,18 @@ func TestKilledServerLosesNothing(t *testing.T) {
 	}
 	if err := records.Close(); err != nil {
 		t.Error(err)
+	}
+	events, _ := auditLines(t, data) // it holds
+	for _, c := range chats {
+		told := 0
+		for _, e := range events {
+			if e.Kind == "turn" && e.Chat == c.id && e.Outcome == "ok" {
+				told++
+			}
+		}
+		if told < c.turns {
+			t.Errorf("the audit log has %d turns of chat %q, of which %d were answered", told, c.id, c.turns)
+		}
 	}
 }
 
