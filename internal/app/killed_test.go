@@ -305,7 +305,7 @@ func kills(t *testing.T) int {
 	return n
 }
 
-// Issue 7, item 4: whenever the server is killed, no variable, file and transcript of a turn is lost that was answered, and one that
+// Issue 7, item 4: whenever the server is killed, no variable, file, transcript and line of the audit log of a turn is lost that was answered, and one that
 // was not has run once or not at all.
 func TestKilledServerLosesNothing(t *testing.T) {
 	guesttest.Long(t)
@@ -344,6 +344,24 @@ func TestKilledServerLosesNothing(t *testing.T) {
 		t.Errorf("guests are left: %s", left)
 	}
 	wantTranscripts(t, data, chats)
+	wantAudited(t, data, chats)
+}
+
+// wantAudited wants a line of the audit log for each turn that was answered.
+func wantAudited(t *testing.T, data string, chats []*teller) {
+	t.Helper()
+	events, _ := auditLines(t, data) // it holds
+	for _, c := range chats {
+		told := 0
+		for _, e := range events {
+			if e.Kind == "turn" && e.Chat == c.id && e.Outcome == "ok" {
+				told++
+			}
+		}
+		if told < c.answers {
+			t.Errorf("the audit log has %d turns of chat %q, of which %d were answered", told, c.id, c.answers)
+		}
+	}
 }
 
 // guestsNaming are the processes of guests on a data folder.

@@ -95,6 +95,8 @@ type Log struct {
 	end  int64      // its size after our last line
 	last state      // of our last line
 	lost int        // events that were not written since then
+	// stuck says that another process has kept the lock for appendTime: until it lets go nobody waits for it again.
+	stuck bool
 }
 
 // Open opens the log in the folder dir, which is made if needed.
@@ -127,8 +129,7 @@ func (l *Log) Close() error {
 // it ends; that of the machine may take the last seconds. The end of ctx does not keep an event from
 // being written: it has happened.
 func (l *Log) Append(ctx context.Context, e Event) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), appendTime)
-	defer cancel()
+	ctx = context.WithoutCancel(ctx)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.append(ctx, e); err != nil {
@@ -141,7 +142,7 @@ func (l *Log) Append(ctx context.Context, e Event) error {
 
 // append is Append; the caller holds mu.
 func (l *Log) append(ctx context.Context, e Event) (err error) {
-	lock, err := flock.Open(ctx, filepath.Join(l.dir, lockName))
+	lock, err := l.lock(ctx)
 	if err != nil {
 		return err
 	}
@@ -171,6 +172,22 @@ func (l *Log) append(ctx context.Context, e Event) (err error) {
 	l.end += int64(n)
 	l.last = next
 	return nil
+}
+
+// lock takes the lock of the folder; closing it gives it back.
+func (l *Log) lock(ctx context.Context) (*os.File, error) {
+	patience := appendTime
+	if l.stuck {
+		patience = 0 // one try
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	lock, err := flock.Open(ctx, filepath.Join(l.dir, lockName))
+	l.stuck = errors.Is(err, context.DeadlineExceeded)
+	if l.stuck {
+		return nil, fmt.Errorf("another process keeps its lock: %w", err)
+	}
+	return lock, err
 }
 
 // isCurrent reports whether the file is the last one and nobody else has written to it. Others begin a new

@@ -13,10 +13,13 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"runpython/internal/audit"
+	"runpython/internal/pypi/flock"
 )
 
 // writerVariable makes this test binary a process that writes to the log in the folder that it names.
@@ -341,6 +344,35 @@ func TestFullDisk(t *testing.T) {
 	write(t, l, 2)
 	if r := verify(t, dir); r.Lines != 4 || r.Lost != 3 {
 		t.Errorf("afterwards: %+v, want four lines and three that are lost", r)
+	}
+}
+
+// A process that keeps the lock, since it was stopped, holds the others up once, and then only costs events.
+func TestStuckLock(t *testing.T) {
+	dir := t.TempDir()
+	l := open(t, dir, audit.Options{})
+	write(t, l, 1)
+	lock, err := flock.Open(t.Context(), filepath.Join(dir, "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		for range 100 {
+			if err := l.Append(t.Context(), audit.Event{Kind: audit.Turn}); !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatalf("append: %v", err)
+			}
+		}
+		if took := time.Since(begun); took < time.Second || took > 3*time.Second {
+			t.Errorf("100 events were held up for %v in all, want it once", took)
+		}
+	})
+	if err := lock.Close(); err != nil {
+		t.Fatal(err)
+	}
+	write(t, l, 2)
+	if r := verify(t, dir); r.Lines != 3 || r.Lost != 100 {
+		t.Errorf("afterwards: %+v", r)
 	}
 }
 

@@ -22,25 +22,11 @@ type Settings struct {
 // FromVariables reads the standard variables of OpenTelemetry that mean something here. Nothing is sent unless one of them names
 // an endpoint. version is the program's.
 func FromVariables(variable func(name string) string, version string) (Settings, error) {
-	s := Settings{Ratio: 1, Headers: map[string]string{}, Resource: map[string]string{}}
-	if strings.EqualFold(variable("OTEL_SDK_DISABLED"), "true") || strings.EqualFold(variable("OTEL_TRACES_EXPORTER"), "none") {
-		return Settings{}, nil
+	endpoint, err := endpointOf(variable)
+	if err != nil || endpoint == "" {
+		return Settings{}, err
 	}
-	s.Endpoint = variable("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
-	if base := variable("OTEL_EXPORTER_OTLP_ENDPOINT"); s.Endpoint == "" && base != "" {
-		s.Endpoint = strings.TrimSuffix(base, "/") + "/v1/traces"
-	}
-	if s.Endpoint == "" {
-		return Settings{}, nil
-	}
-	if u, err := url.Parse(s.Endpoint); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return Settings{}, errors.New("OTEL_EXPORTER_OTLP_ENDPOINT must be a URL such as http://127.0.0.1:4318")
-	}
-	for _, name := range []string{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
-		if p := variable(name); strings.HasPrefix(p, "grpc") {
-			return Settings{}, fmt.Errorf("%s is %q: spans are sent over HTTP only, usually to port 4318", name, p)
-		}
-	}
+	s := Settings{Endpoint: endpoint, Headers: map[string]string{}, Resource: map[string]string{}}
 	headers := variable("OTEL_EXPORTER_OTLP_TRACES_HEADERS")
 	if headers == "" {
 		headers = variable("OTEL_EXPORTER_OTLP_HEADERS")
@@ -58,9 +44,31 @@ func FromVariables(variable func(name string) string, version string) (Settings,
 		s.Resource["service.name"] = "runpython"
 	}
 	s.Resource["service.version"] = version
-	var err error
 	s.Ratio, err = ratio(variable("OTEL_TRACES_SAMPLER"), variable("OTEL_TRACES_SAMPLER_ARG"))
 	return s, err
+}
+
+// endpointOf returns where spans are posted, "" if they are not to be.
+func endpointOf(variable func(name string) string) (string, error) {
+	if strings.EqualFold(variable("OTEL_SDK_DISABLED"), "true") || strings.EqualFold(variable("OTEL_TRACES_EXPORTER"), "none") {
+		return "", nil
+	}
+	endpoint := variable("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+	if base := variable("OTEL_EXPORTER_OTLP_ENDPOINT"); endpoint == "" && base != "" {
+		endpoint = strings.TrimSuffix(base, "/") + "/v1/traces"
+	}
+	if endpoint == "" {
+		return "", nil
+	}
+	if u, err := url.Parse(endpoint); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return "", errors.New("OTEL_EXPORTER_OTLP_ENDPOINT must be a URL such as http://127.0.0.1:4318")
+	}
+	for _, name := range []string{"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"} {
+		if p := variable(name); strings.HasPrefix(p, "grpc") {
+			return "", fmt.Errorf("%s is %q: spans are sent over HTTP only, usually to port 4318", name, p)
+		}
+	}
+	return endpoint, nil
 }
 
 // pairs reads a list of names and percent-encoded values.
