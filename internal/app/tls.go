@@ -28,7 +28,7 @@ func (a *App) speakTLS(ctx context.Context, public *served, add func(address str
 	}
 	certificates, err := a.certificates(ctx, portOf(public.listener), httpPort)
 	if err != nil {
-		return nil, fault.New(fault.Unsupported, err, "TLS: "+err.Error())
+		return nil, fault.New(fault.Invalid, nil, "TLS: "+err.Error())
 	}
 	public.server.TLSConfig = certificates.TLS()
 	if plain != nil {
