@@ -24,7 +24,7 @@ var mayImport = map[string][]string{
 	"": {},
 
 	"cmd/runpython":        {"internal/about", "internal/app", "internal/cli", "internal/config", "internal/sandbox", "internal/sandbox/gvisor"},
-	"internal/cli":         {"internal/chat", "internal/cli/console", "internal/config", "internal/eval", "internal/fault", "internal/llm", "internal/notebook"},
+	"internal/cli":         {"internal/chat", "internal/check", "internal/check/report", "internal/cli/console", "internal/config", "internal/eval", "internal/fault", "internal/llm", "internal/notebook"},
 	"internal/notebook":    {"internal/chat"},
 	"internal/eval":        {"internal/agent", "internal/chat", "internal/excerpt", "internal/fault", "internal/llm", "internal/message", "internal/pattern"},
 	"internal/cli/console": {},
@@ -61,7 +61,12 @@ var mayImport = map[string][]string{
 	"internal/store/database":             {"internal/fault", "internal/store"},
 	"internal/store/postgres":             {"internal/fault", "internal/store/database"},
 	"internal/store/sqlite":               {"internal/fault", "internal/pypi/flock", "internal/store/database"},
-	"internal/egress":                     {},
+	"internal/check":                      {"internal/check/lint", "internal/check/probe", "internal/excerpt", "internal/fault"},
+	"internal/check/lint":                 {"internal/excerpt", "internal/pattern"},
+	"internal/check/probe":                {"internal/address", "internal/fault"},
+	"internal/check/report":               {"internal/check"},
+	"internal/egress":                     {"internal/address"},
+	"internal/address":                    {},
 	"internal/excerpt":                    {},
 	"internal/pattern":                    {},
 	"internal/fault":                      {},
@@ -89,6 +94,7 @@ var mayImport = map[string][]string{
 
 	"internal/app/realmodel":       {},
 	"internal/sandbox/hostiletest": {},
+	"internal/check/checktest":     {},
 	"internal/pypi/indextest":      {"internal/pypi/uv"},
 	"internal/pypi/survey":         {"internal/pypi/names", "internal/pypi/requirement"},
 
@@ -98,39 +104,41 @@ var mayImport = map[string][]string{
 
 // besides are packages that are no part of the program. Like tests, they may use what
 // they like of others' code.
-var besides = []string{"bench", "internal/guesttest", "internal/llm/llmtest", "internal/mcpserver/conformance", "internal/mcpserver/sdkclient", "internal/pypi/indextest", "internal/pypi/survey", "internal/sandbox/interpreter/mklist", "internal/store/storetest"}
+var besides = []string{"bench", "internal/check/checktest", "internal/guesttest", "internal/llm/llmtest", "internal/mcpserver/conformance", "internal/mcpserver/sdkclient", "internal/pypi/indextest", "internal/pypi/survey", "internal/sandbox/interpreter/mklist", "internal/store/storetest"}
 
 // onlyIn names the owners of foreign code: every module that go.mod requires
 // directly, and packages of the standard library that need care.
 var onlyIn = map[string][]string{
-	"gvisor.dev/gvisor":                      {"internal/sandbox/gvisor"},
-	"github.com/kluctl/go-embed-python":      {"internal/sandbox/interpreter"},
-	"github.com/modelcontextprotocol/go-sdk": {"internal/mcpserver"},
-	"github.com/openai/openai-go/v3":         {"internal/llm/openai"},
-	"github.com/anthropics/anthropic-sdk-go": {"internal/llm/anthropic"},
-	"github.com/yuin/goldmark":               {"internal/chat", "internal/cli/console", "internal/message"},
-	"github.com/spf13/cobra":                 {"internal/cli"},
-	"github.com/spf13/pflag":                 {"internal/cli", "internal/config"},
-	"github.com/prometheus/client_golang":    {"internal/app"},
-	"gopkg.in/yaml.v3":                       {"internal/config", "internal/eval"},
-	"github.com/klauspost/compress":          {"internal/sandbox/checkpoint"},
-	"github.com/pressly/goose/v3":            {"internal/store/database"},
-	"github.com/jackc/pgx/v5":                {"internal/store/postgres"},
-	"modernc.org/sqlite":                     {"internal/store/sqlite"},
-	"golang.org/x/image":                     {"internal/mcpserver"},
-	"golang.org/x/sync":                      {"internal/app", "internal/pypi", "internal/sandbox/interpreter"},
+	"gvisor.dev/gvisor":                        {"internal/sandbox/gvisor"},
+	"github.com/kluctl/go-embed-python":        {"internal/sandbox/interpreter"},
+	"github.com/modelcontextprotocol/go-sdk":   {"internal/mcpserver"},
+	"github.com/openai/openai-go/v3":           {"internal/llm/openai"},
+	"github.com/anthropics/anthropic-sdk-go":   {"internal/llm/anthropic"},
+	"github.com/yuin/goldmark":                 {"internal/chat", "internal/cli/console", "internal/message"},
+	"github.com/spf13/cobra":                   {"internal/cli"},
+	"github.com/spf13/pflag":                   {"internal/cli", "internal/config"},
+	"github.com/prometheus/client_golang":      {"internal/app"},
+	"gopkg.in/yaml.v3":                         {"internal/config", "internal/eval"},
+	"github.com/klauspost/compress":            {"internal/sandbox/checkpoint"},
+	"github.com/pressly/goose/v3":              {"internal/store/database"},
+	"github.com/jackc/pgx/v5":                  {"internal/store/postgres"},
+	"modernc.org/sqlite":                       {"internal/store/sqlite"},
+	"github.com/tiktoken-go/tokenizer":         {"internal/check/lint"},
+	"github.com/santhosh-tekuri/jsonschema/v6": {"internal/check/lint"},
+	"golang.org/x/text":                        {"internal/check/lint"},
+	"golang.org/x/image":                       {"internal/mcpserver"},
+	"golang.org/x/sync":                        {"internal/app", "internal/pypi", "internal/sandbox/interpreter"},
 	"golang.org/x/sys": {"internal/app", "internal/cli", "internal/cli/console", "internal/kernel",
 		"internal/pypi", "internal/pypi/cache", "internal/pypi/environment", "internal/pypi/flock", "internal/pypi/uv", "internal/sandbox", "internal/sandbox/checkpoint", "internal/sandbox/interpreter", "internal/store/content", "internal/store/sqlite"},
 	"golang.org/x/term": {"internal/cli", "internal/cli/console"},
 
 	"github.com/aquasecurity/go-pep440-version": {"internal/pypi/requirement"},
 
-	"github.com/creack/pty":            {}, // tests only
-	"github.com/google/go-cmp":         {}, // tests only
-	"github.com/google/jsonschema-go":  {}, // tests only
-	"github.com/rogpeppe/go-internal":  {}, // tests only
-	"github.com/tiktoken-go/tokenizer": {}, // tests only
-	"go.uber.org/goleak":               {}, // tests only
+	"github.com/creack/pty":           {}, // tests only
+	"github.com/google/go-cmp":        {}, // tests only
+	"github.com/google/jsonschema-go": {}, // tests only
+	"github.com/rogpeppe/go-internal": {}, // tests only
+	"go.uber.org/goleak":              {}, // tests only
 
 	// Other programs are started by these alone; config only looks for one.
 	"os/exec": {"internal/config", "internal/pypi/cache", "internal/pypi/uv", "internal/sandbox", "internal/sandbox/interpreter"},

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"runpython/internal/address"
 )
 
 const (
@@ -60,7 +62,7 @@ func (p *Proxy) resolve(ctx context.Context, t target) ([]netip.Addr, error) {
 	var reached, refused []netip.Addr
 	for _, addr := range found {
 		addr = addr.Unmap()
-		if p.config.Policy.allowsNumber(addr, t.port) || isPublic(addr) && !slices.Contains(own, addr) {
+		if p.config.Policy.allowsNumber(addr, t.port) || address.IsPublic(addr) && !slices.Contains(own, addr) {
 			reached = append(reached, addr)
 		} else {
 			refused = append(refused, addr)
