@@ -39,8 +39,9 @@ func compile(input map[string]any, size int) (schema *jsonschema.Schema, problem
 	if err == nil {
 		schema, err = c.Compile(place)
 	}
+	_, elsewhere := errors.AsType[*jsonschema.LoadURLError](err)
 	switch {
-	case errors.Is(err, errReference):
+	case elsewhere:
 		return nil, "inputSchema refers to another document, which clients do not fetch"
 	case err != nil:
 		return nil, "inputSchema is not valid JSON Schema"

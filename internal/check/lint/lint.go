@@ -93,7 +93,7 @@ func parseTool(text json.RawMessage) Tool {
 		Annotations json.RawMessage `json:"annotations"`
 	}
 	if json.Unmarshal(text, &d) != nil {
-		return Tool{definition: text}
+		return Tool{definition: text, problem: "its definition is no object"}
 	}
 	t := Tool{Name: string(d.Name), Title: string(d.Title), Description: string(d.Description), HasOutput: d.Output != nil}
 	if json.Unmarshal(d.Annotations, &t.Annotations) != nil {
