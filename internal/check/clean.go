@@ -47,9 +47,9 @@ func cleanValue(v reflect.Value, clean func(string) string) {
 			cleanValue(v.Index(i), clean)
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Field(i).CanSet() { // a time has fields of its own
-				cleanValue(v.Field(i), clean)
+		for _, field := range v.Fields() {
+			if field.CanSet() { // a time has fields of its own
+				cleanValue(field, clean)
 			}
 		}
 	case reflect.Map: // of texts only

@@ -14,7 +14,7 @@ var shownHeaders = []string{"Server", "Content-Type", "Strict-Transport-Security
 func (f *findings) diagnostics() Diagnostics {
 	t := &f.facts.Transport
 	d := Diagnostics{
-		TLS: tlsDiagnostics(f.facts.TLS), Auth: f.authDiagnostics(), HTTP: HTTPDiagnostics{Headers: map[string]string{}},
+		TLS: tlsDiagnostics(f.facts.TLS), DNSSEC: f.dnssecDiagnostics(), Auth: f.authDiagnostics(), HTTP: HTTPDiagnostics{Headers: map[string]string{}},
 		Addresses: []string{}, Transports: []TryDiagnostic{}, Tools: []ToolDiagnosis{},
 		Server: ServerDiagnosis{
 			Name: t.Server.Name, Version: t.Server.Version, Revision: t.Revision, Events: t.Events,

@@ -91,8 +91,7 @@ func weakness(t *probe.TLS) string {
 		if k, ok := c.PublicKey.(*rsa.PublicKey); ok && k.N.BitLen() < leastRSABits {
 			return fmt.Sprintf("the chain has a key of RSA with %d bits", k.N.BitLen())
 		}
-		switch c.SignatureAlgorithm {
-		case x509.MD5WithRSA, x509.SHA1WithRSA, x509.ECDSAWithSHA1, x509.DSAWithSHA1:
+		if slices.Contains([]x509.SignatureAlgorithm{x509.MD5WithRSA, x509.SHA1WithRSA, x509.ECDSAWithSHA1, x509.DSAWithSHA1}, c.SignatureAlgorithm) {
 			return "the chain has a signature by " + c.SignatureAlgorithm.String()
 		}
 	}

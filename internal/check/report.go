@@ -3,6 +3,7 @@ package check
 import (
 	"time"
 
+	"runpython/internal/check/dnssec"
 	"runpython/internal/check/probe"
 )
 
@@ -79,15 +80,16 @@ type Signal struct {
 
 // Diagnostics are the facts behind the signals.
 type Diagnostics struct {
-	Addresses  []string        `json:"addresses"`
-	TLS        *TLSDiagnostics `json:"tls"`
-	HTTP       HTTPDiagnostics `json:"http"`
-	Auth       AuthDiagnostics `json:"auth"`
-	Transports []TryDiagnostic `json:"transports"`
-	Server     ServerDiagnosis `json:"server"`
-	Tokens     TokenDiagnosis  `json:"tokens"`
-	Tools      []ToolDiagnosis `json:"tools"`
-	Problems   []string        `json:"problems,omitempty"` // of definitions of tools
+	Addresses  []string         `json:"addresses"`
+	TLS        *TLSDiagnostics  `json:"tls"`
+	DNSSEC     *DNSSECDiagnosis `json:"dnssec"` // nil when it was not measured
+	HTTP       HTTPDiagnostics  `json:"http"`
+	Auth       AuthDiagnostics  `json:"auth"`
+	Transports []TryDiagnostic  `json:"transports"`
+	Server     ServerDiagnosis  `json:"server"`
+	Tokens     TokenDiagnosis   `json:"tokens"`
+	Tools      []ToolDiagnosis  `json:"tools"`
+	Problems   []string         `json:"problems,omitempty"` // of definitions of tools
 }
 
 // TLSDiagnostics are of the handshake that the target prefers.
@@ -109,6 +111,23 @@ type Certificate struct {
 	NotAfter  time.Time `json:"not_after"`
 	Key       string    `json:"key"`
 	Signature string    `json:"signature"`
+}
+
+// A DNSSECDiagnosis is the walk from the root to the name.
+type DNSSECDiagnosis struct {
+	State  dnssec.State    `json:"state"`
+	Reason string          `json:"reason"`
+	AD     bool            `json:"ad"` // what the resolver says; it decides nothing
+	Zones  []ZoneDiagnosis `json:"zones"`
+}
+
+// A ZoneDiagnosis is one step of it.
+type ZoneDiagnosis struct {
+	Name  string       `json:"name"`
+	State dnssec.State `json:"state"`
+	DS    []string     `json:"ds,omitempty"`
+	Keys  []string     `json:"keys,omitempty"`
+	Note  string       `json:"note,omitempty"`
 }
 
 // HTTPDiagnostics are of plain HTTP and of headers.

@@ -23,6 +23,7 @@ import (
 	"slices"
 	"time"
 
+	"runpython/internal/check/dnssec"
 	"runpython/internal/check/lint"
 	"runpython/internal/check/probe"
 	"runpython/internal/fault"
@@ -41,8 +42,10 @@ type Options struct {
 	AllowPrivate bool                 // documents may lead to addresses that are not public
 	Past         []Observation        // earlier scans of the endpoint, in any order
 	Network      probe.Network        // nil: that of the machine
-	Now          time.Time            // zero: now
-	Step         func(string)         // nil, or told what is being done; may be called from any goroutine
+	// DNSSEC validates the target's name; nil: it is not measured.
+	DNSSEC *dnssec.Validator
+	Now    time.Time    // zero: now
+	Step   func(string) // nil, or told what is being done; may be called from any goroutine
 }
 
 // Scan scans the endpoint at a URL. It returns when all is known, or when ctx ends, with what is known then.
@@ -69,6 +72,14 @@ func Scan(ctx context.Context, url string, o Options) (*Report, Observation, err
 	if err != nil {
 		return nil, Observation{}, err
 	}
+	f.named = !target.IsLoopback() && !target.IsNumber()
+	if f.named && o.DNSSEC != nil {
+		if o.Step != nil {
+			o.Step("DNSSEC")
+		}
+		result := o.DNSSEC.Validate(ctx, target.Host())
+		f.chain = &result
+	}
 	return f.report(target.String(), o), f.now, nil
 }
 
@@ -77,6 +88,8 @@ type findings struct {
 	facts    *probe.Facts
 	tools    []tool
 	budget   lint.Budget
+	chain    *dnssec.Result // nil when there is no name or no resolver
+	named    bool           // the target has a name, and not a number
 	hits     []lint.Hit
 	now      Observation
 	examples []lint.Example // of each tool
@@ -149,10 +162,6 @@ func (f *findings) report(target string, o Options) *Report {
 	r.score(f.signals(), wanted)
 	r.clean(o.Headers)
 	return r
-}
-
-func (f *findings) dnssec() Signal {
-	return Signal{}.as(Error, 0, "not measured: this version does not validate DNSSEC")
 }
 
 // as returns s with a verdict.

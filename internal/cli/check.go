@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"runpython/internal/check"
+	"runpython/internal/check/dnssec"
 	"runpython/internal/check/report"
 	"runpython/internal/config"
 	"runpython/internal/fault"
@@ -31,7 +32,7 @@ const (
 
 const checkHelp = `Scans the MCP endpoint at URL and scores it: TLS, authorization, transport, what its tools say and cost,
 whether texts try to steer a model, how recent its protocol is. No tool of it is called, and nothing is sent to
-anybody but the endpoint and the authorization servers that it names. docs/check.md tells what each signal means,
+anybody but the endpoint, the authorization servers that it names, and the resolver. docs/check.md tells what each signal means,
 and has the form of the JSON report.
 
 The flags of check are no variables and no keys of --config. Exit codes of check, in place of those below:
@@ -60,6 +61,7 @@ type checkFlags struct {
 	timeout         time.Duration
 	only, skip      []string
 	allowPrivate    bool
+	resolver        string
 	requireFull     bool
 }
 
@@ -90,6 +92,7 @@ func (c *command) checkCommand() *cobra.Command {
 	fs.StringSliceVar(&f.only, "only", nil, "judge the signals with such names alone, a `LIST`: 'tls.*,hsts.present'")
 	fs.StringSliceVar(&f.skip, "skip", nil, "do not judge the signals with such names, a `LIST`")
 	fs.BoolVar(&f.allowPrivate, "allow-private", false, "follow documents of the endpoint to private addresses that are not its own")
+	fs.StringVar(&f.resolver, "resolver", "", "`ADDRESS` of the resolver that is asked about DNSSEC, in place of that of /etc/resolv.conf")
 	fs.BoolVar(&f.requireFull, "require-full", false, "exit with 4 when not everything could be measured")
 	fs.StringVar(&f.state, "state", "", "keep what was seen in this `DIR`, and tell what has changed since")
 	return cmd
@@ -165,8 +168,25 @@ func (c *command) checkOptions(cfg config.Config, f *checkFlags) (check.Options,
 	if o.Wanted, err = f.wanted(); err != nil {
 		return o, err
 	}
+	if o.DNSSEC, err = f.validator(); err != nil {
+		return o, err
+	}
 	o.Roots, err = roots(cfg.CABundle)
 	return o, err
+}
+
+// validator returns what validates DNSSEC, or nil where no resolver is known.
+func (f *checkFlags) validator() (*dnssec.Validator, error) {
+	server, err := dnssec.System()
+	if f.resolver != "" {
+		if server, err = dnssec.ParseServer(f.resolver); err != nil {
+			return nil, usageError("--resolver: " + err.Error())
+		}
+	}
+	if err != nil {
+		return nil, nil //nolint:nilerr,nilnil // a machine without a resolver does not measure it, which the report says
+	}
+	return &dnssec.Validator{Resolver: server, Anchors: dnssec.RootAnchors(), Now: time.Now()}, nil
 }
 
 // checkHeaders returns the credentials that the flags name.

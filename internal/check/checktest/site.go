@@ -21,8 +21,8 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
-	"io"
-	"log"
+	"log/slog"
+	"maps"
 	"math/big"
 	"net"
 	"net/http"
@@ -112,13 +112,11 @@ func Serve(t *testing.T, site Site) *Served {
 		if site.HSTS != "" {
 			w.Header().Set("Strict-Transport-Security", site.HSTS)
 		}
-		for k, v := range site.Header {
-			w.Header()[k] = v
-		}
+		maps.Copy(w.Header(), site.Header)
 		h.ServeHTTP(w, r)
 	}))
-	server.TLS = &tls.Config{Certificates: []tls.Certificate{chain}, MinVersion: tls.VersionTLS10, MaxVersion: site.MaxVersion}
-	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{chain}, MinVersion: tls.VersionTLS10, MaxVersion: site.MaxVersion} //nolint:gosec // some sites are bad
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	t.Cleanup(server.Close)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"strconv"
@@ -105,9 +106,7 @@ func (q call) body() string {
 			"io.modelcontextprotocol/clientInfo":         map[string]any{"name": clientName, "version": clientVersion},
 			"io.modelcontextprotocol/clientCapabilities": map[string]any{},
 		}}
-		for k, v := range q.params {
-			params[k] = v
-		}
+		maps.Copy(params, q.params)
 	}
 	m := map[string]any{"jsonrpc": "2.0", "method": q.method}
 	if q.id != 0 {

@@ -80,6 +80,12 @@ func (t Target) IsLoopback() bool {
 	return err == nil && addr.Unmap().IsLoopback() || t.Host() == "localhost"
 }
 
+// IsNumber reports whether the target is named by its address.
+func (t Target) IsNumber() bool {
+	_, err := netip.ParseAddr(t.Host())
+	return err == nil
+}
+
 // port returns the port, also where the URL leaves it out.
 func (t Target) port() string {
 	switch {

@@ -248,20 +248,8 @@ func (s *session) list(ctx context.Context, name string) List {
 			l.Problem = reason(err)
 			return l
 		}
-		var page map[string]json.RawMessage
-		var items []json.RawMessage
-		if r.result == nil || json.Unmarshal(r.result, &page) != nil || json.Unmarshal(page[name], &items) != nil {
-			l.Problem = r.says()
-			if r.result != nil {
-				l.Problem = "its result has no list of " + name
-			}
-			return l
-		}
-		l.Pages++
-		l.Items = append(l.Items, items...)
 		next := ""
-		if raw := page["nextCursor"]; raw != nil && json.Unmarshal(raw, &next) != nil {
-			l.Problem = "nextCursor is no text"
+		if next, l.Problem = l.page(r, name); l.Problem != "" {
 			return l
 		}
 		switch {
@@ -279,6 +267,24 @@ func (s *session) list(ctx context.Context, name string) List {
 		}
 		cursor = next
 	}
+}
+
+// page adds the entries of one answer and returns the cursor of the next, "" when there is none.
+func (l *List) page(r *reply, name string) (next, problem string) {
+	if r.result == nil {
+		return "", r.says()
+	}
+	var page map[string]json.RawMessage
+	var items []json.RawMessage
+	if json.Unmarshal(r.result, &page) != nil || json.Unmarshal(page[name], &items) != nil {
+		return "", "its result has no list of " + name
+	}
+	if raw := page["nextCursor"]; raw != nil && json.Unmarshal(raw, &next) != nil {
+		return "", "nextCursor is no text"
+	}
+	l.Pages++
+	l.Items = append(l.Items, items...)
+	return next, ""
 }
 
 // sse reports whether the target speaks the transport of 2024-11-05: a stream whose first event is the endpoint to

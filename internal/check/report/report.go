@@ -150,7 +150,7 @@ func (t *text) wrapped(indent, mark, words string) {
 		fmt.Fprintf(&t.b, "%s%s\n", begin, line)
 		line, begin = "", indent+strings.Repeat(" ", utf8.RuneCountInString(mark))
 	}
-	for _, word := range strings.Fields(words) {
+	for word := range strings.FieldsSeq(words) {
 		for {
 			gap := ""
 			if line != "" {

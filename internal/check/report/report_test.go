@@ -6,12 +6,14 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"runpython/internal/check"
 	"runpython/internal/check/checktest"
+	"runpython/internal/check/dnssec"
 	"runpython/internal/check/report"
 )
 
@@ -30,7 +32,10 @@ func sites() map[string]checktest.Site {
 func scan(t *testing.T, site checktest.Site) *check.Report {
 	t.Helper()
 	served := checktest.Serve(t, site)
-	r, _, err := check.Scan(t.Context(), checktest.URL, check.Options{Version: "test", Roots: served.Roots, Network: served})
+	r, _, err := check.Scan(t.Context(), checktest.URL, check.Options{
+		Version: "test", Roots: served.Roots, Network: served,
+		DNSSEC: &dnssec.Validator{Resolver: dnssec.Server{Address: "127.0.0.1:1"}, Anchors: dnssec.RootAnchors(), Now: time.Now()},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
