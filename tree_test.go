@@ -110,37 +110,38 @@ var besides = []string{"bench", "internal/check/checktest", "internal/guesttest"
 // onlyIn names the owners of foreign code: every module that go.mod requires
 // directly, and packages of the standard library that need care.
 var onlyIn = map[string][]string{
-	"gvisor.dev/gvisor":                        {"internal/sandbox/gvisor"},
-	"github.com/kluctl/go-embed-python":        {"internal/sandbox/interpreter"},
-	"github.com/modelcontextprotocol/go-sdk":   {"internal/mcpserver"},
-	"github.com/openai/openai-go/v3":           {"internal/llm/openai"},
-	"github.com/anthropics/anthropic-sdk-go":   {"internal/llm/anthropic"},
-	"github.com/yuin/goldmark":                 {"internal/chat", "internal/cli/console", "internal/message"},
-	"github.com/spf13/cobra":                   {"internal/cli"},
-	"github.com/spf13/pflag":                   {"internal/cli", "internal/config"},
-	"github.com/prometheus/client_golang":      {"internal/app"},
-	"gopkg.in/yaml.v3":                         {"internal/config", "internal/eval"},
-	"github.com/klauspost/compress":            {"internal/sandbox/checkpoint"},
-	"github.com/pressly/goose/v3":              {"internal/store/database"},
-	"github.com/jackc/pgx/v5":                  {"internal/store/postgres"},
-	"modernc.org/sqlite":                       {"internal/store/sqlite"},
-	"github.com/tiktoken-go/tokenizer":         {"internal/check/lint"},
-	"github.com/santhosh-tekuri/jsonschema/v6": {"internal/check/lint"},
-	"golang.org/x/text":                        {"internal/check/lint"},
-	"github.com/miekg/dns":                     {"internal/check/dnssec"},
-	"golang.org/x/image":                       {"internal/mcpserver"},
-	"golang.org/x/sync":                        {"internal/app", "internal/pypi", "internal/sandbox/interpreter"},
+	"gvisor.dev/gvisor":                      {"internal/sandbox/gvisor"},
+	"github.com/kluctl/go-embed-python":      {"internal/sandbox/interpreter"},
+	"github.com/modelcontextprotocol/go-sdk": {"internal/mcpserver"},
+	"github.com/openai/openai-go/v3":         {"internal/llm/openai"},
+	"github.com/anthropics/anthropic-sdk-go": {"internal/llm/anthropic"},
+	"github.com/yuin/goldmark":               {"internal/chat", "internal/cli/console", "internal/message"},
+	"github.com/spf13/cobra":                 {"internal/cli"},
+	"github.com/spf13/pflag":                 {"internal/cli", "internal/config"},
+	"github.com/prometheus/client_golang":    {"internal/app"},
+	"gopkg.in/yaml.v3":                       {"internal/config", "internal/eval"},
+	"github.com/klauspost/compress":          {"internal/sandbox/checkpoint"},
+	"github.com/pressly/goose/v3":            {"internal/store/database"},
+	"github.com/jackc/pgx/v5":                {"internal/store/postgres"},
+	"modernc.org/sqlite":                     {"internal/store/sqlite"},
+	"github.com/tiktoken-go/tokenizer":       {"internal/check/lint"},
+	"golang.org/x/text":                      {"internal/check/lint"},
+	"github.com/google/jsonschema-go":        {"internal/check/lint"},
+	"github.com/miekg/dns":                   {"internal/check/dnssec"},
+	"golang.org/x/image":                     {"internal/mcpserver"},
+	"golang.org/x/sync":                      {"internal/app", "internal/pypi", "internal/sandbox/interpreter"},
 	"golang.org/x/sys": {"internal/app", "internal/cli", "internal/cli/console", "internal/kernel",
 		"internal/pypi", "internal/pypi/cache", "internal/pypi/environment", "internal/pypi/flock", "internal/pypi/uv", "internal/sandbox", "internal/sandbox/checkpoint", "internal/sandbox/interpreter", "internal/store/content", "internal/store/sqlite"},
 	"golang.org/x/term": {"internal/cli", "internal/cli/console"},
 
 	"github.com/aquasecurity/go-pep440-version": {"internal/pypi/requirement"},
 
-	"github.com/creack/pty":           {}, // tests only
-	"github.com/google/go-cmp":        {}, // tests only
-	"github.com/google/jsonschema-go": {}, // tests only
-	"github.com/rogpeppe/go-internal": {}, // tests only
-	"go.uber.org/goleak":              {}, // tests only
+	"github.com/creack/pty":                    {}, // tests only
+	"github.com/google/go-cmp":                 {}, // tests only
+	"github.com/google/jsonschema-go":          {}, // tests only
+	"github.com/santhosh-tekuri/jsonschema/v6": {}, // tests only
+	"github.com/rogpeppe/go-internal":          {}, // tests only
+	"go.uber.org/goleak":                       {}, // tests only
 
 	// Other programs are started by these alone; config only looks for one.
 	"os/exec": {"internal/config", "internal/pypi/cache", "internal/pypi/uv", "internal/sandbox", "internal/sandbox/interpreter"},

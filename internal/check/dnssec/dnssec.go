@@ -142,7 +142,7 @@ func (w *walk) name(ctx context.Context, name string) (string, error) {
 		return "", err
 	}
 	labels := dns.SplitDomainName(name)
-	for i := len(labels) - 1; i >= 0; i-- {
+	for i := range slices.Backward(labels) {
 		child := dns.Fqdn(strings.Join(labels[i:], "."))
 		next, err := w.cut(ctx, zone, child)
 		if err != nil {
@@ -184,15 +184,10 @@ func (w *walk) keys(ctx context.Context, name string, trusted []*dns.DS) (*signe
 		return nil, err
 	}
 	set := recordsOf(a.Answer, name, dns.TypeDNSKEY)
-	zone := &signedZone{name: name}
+	zone := &signedZone{name, usableKeys(set)}
 	var entry []*dns.DNSKEY
-	for _, rr := range set[:min(len(set), maxKeys)] {
-		key, ok := rr.(*dns.DNSKEY)
-		if !ok || key.Flags&dns.ZONE == 0 || key.Flags&dns.REVOKE != 0 || key.Protocol != 3 {
-			continue
-		}
+	for _, key := range zone.keys {
 		step.Keys = append(step.Keys, fmt.Sprintf("%d, algorithm %d", key.KeyTag(), key.Algorithm))
-		zone.keys = append(zone.keys, key)
 		if slices.ContainsFunc(trusted[:min(len(trusted), maxDS)], func(ds *dns.DS) bool { return matches(ds, key) }) {
 			entry = append(entry, key)
 		}
@@ -213,6 +208,18 @@ func (w *walk) keys(ctx context.Context, name string, trusted []*dns.DS) (*signe
 	}
 	step.State = Secure
 	return zone, nil
+}
+
+// usableKeys returns the keys that may sign a zone (RFC 4034, 2.1; RFC 5011, 2.1).
+func usableKeys(set []dns.RR) []*dns.DNSKEY {
+	var keys []*dns.DNSKEY
+	for _, rr := range set[:min(len(set), maxKeys)] {
+		key, ok := rr.(*dns.DNSKEY)
+		if ok && key.Flags&dns.ZONE != 0 && key.Flags&dns.REVOKE == 0 && key.Protocol == 3 {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 // supported reports whether a DS is one that can be validated by. SHA-1 is not trusted in signatures any more (RFC 9905).

@@ -1,11 +1,14 @@
 package lint
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
+	"strings"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"runpython/internal/pattern"
 )
@@ -13,38 +16,33 @@ import (
 // maxExamples is how many examples of a tool are checked.
 const maxExamples = 20
 
-// noLoader refuses every reference that leaves a schema.
-type noLoader struct{}
-
 var errReference = errors.New("it refers to another document")
 
-// Load implements jsonschema.URLLoader.
-func (noLoader) Load(string) (any, error) { return nil, errReference }
-
-// compile returns the schema of a tool's input, of so many bytes, or what is wrong with it.
-func compile(input map[string]any, size int) (schema *jsonschema.Schema, problem string) {
+// compile returns the schema of a tool's input, or what is wrong with it.
+func compile(raw []byte, input map[string]any) (schema *jsonschema.Resolved, problem string) {
 	switch {
 	case input == nil:
 		return nil, "inputSchema is no object"
 	case text(input["type"]) != "object":
 		return nil, `inputSchema has not "type": "object"`
-	case size > maxSchema || deeper(input, 0):
+	case len(raw) > maxSchema || deeper(input, 0):
 		return nil, fmt.Sprintf("inputSchema is larger than %d bytes or deeper than %d levels, and not checked", maxSchema, maxDepth)
 	}
-	const place = "mem:///input"
-	c := jsonschema.NewCompiler()
-	c.UseLoader(noLoader{})
-	c.DefaultDraft(jsonschema.Draft2020)
-	err := c.AddResource(place, input)
-	if err == nil {
-		schema, err = c.Compile(place)
+	if dialect := text(input["$schema"]); dialect != "" && !strings.Contains(dialect, "/2020-12/") && !strings.Contains(dialect, "/draft-07/") {
+		return nil, "inputSchema is of another dialect than 2020-12 and draft-07, and not checked"
 	}
-	_, elsewhere := errors.AsType[*jsonschema.LoadURLError](err)
+	var s jsonschema.Schema
+	if json.Unmarshal(raw, &s) != nil {
+		return nil, "inputSchema is not valid JSON Schema"
+	}
+	schema, err := s.Resolve(&jsonschema.ResolveOptions{Loader: func(*url.URL) (*jsonschema.Schema, error) { return nil, errReference }})
 	switch {
-	case elsewhere:
+	case errors.Is(err, errReference):
 		return nil, "inputSchema refers to another document, which clients do not fetch"
 	case err != nil:
 		return nil, "inputSchema is not valid JSON Schema"
+	case !unfolds(input):
+		return nil, "inputSchema refers to itself, or to the same parts too often, and is not checked"
 	}
 	return schema, ""
 }
@@ -104,7 +102,7 @@ func wrongExample(t *Tool, all []any) string {
 		return t.problem
 	}
 	for i, example := range all[:min(len(all), maxExamples)] {
-		if t.schema.Validate(example) != nil {
+		if deeper(example, 0) || t.schema.Validate(example) != nil {
 			return fmt.Sprintf("example %d is not valid by the schema that it is an example of", i+1)
 		}
 	}

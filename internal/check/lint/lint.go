@@ -15,14 +15,13 @@
 package lint
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"runpython/internal/pattern"
 )
@@ -40,8 +39,8 @@ type Tool struct {
 	Input                    map[string]any // nil when it is none
 	HasOutput                bool
 	Parameters               []Parameter
-	definition               []byte             // what a client hands to its model, as compact JSON
-	schema                   *jsonschema.Schema // of Input, nil when there is a problem
+	definition               []byte               // what a client hands to its model, as compact JSON
+	schema                   *jsonschema.Resolved // of Input, nil when there is a problem
 	problem                  string
 }
 
@@ -100,11 +99,11 @@ func parseTool(text json.RawMessage) Tool {
 		t.Annotations = Annotations{} // of another form, so nothing is said
 	}
 	t.definition = compact(text, "name", "title", "description", "inputSchema", "outputSchema", "annotations")
-	if input, err := jsonschema.UnmarshalJSON(bytes.NewReader(d.Input)); err == nil {
-		t.Input, _ = input.(map[string]any)
+	if json.Unmarshal(d.Input, &t.Input) != nil {
+		t.Input = nil
 	}
 	t.walk("", t.Input, 0)
-	t.schema, t.problem = compile(t.Input, len(d.Input))
+	t.schema, t.problem = compile(d.Input, t.Input)
 	return t
 }
 

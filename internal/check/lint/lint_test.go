@@ -2,6 +2,7 @@ package lint_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -107,6 +108,11 @@ func TestProblems(t *testing.T) {
 		[]byte(`{"name":"a","title":"t","annotations":{"readOnlyHint":true},"inputSchema":{"type":"array"}}`),
 		[]byte(`{"name":"a","inputSchema":{"type":"object","properties":{"x":{"$ref":"https://evil.test/schema"}}}}`),
 		[]byte(`{"name":"c","title":"t","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object","required":7}}`),
+		[]byte(`{"name":"e","title":"t","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"allOf":[{"$ref":"#/$defs/a"}]}}}}`),
+		[]byte(`{"name":"f","title":"t","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object","properties":{"a":{"$ref":"#/$defs/d0"}},"$defs":{` + doubling(40) + `}}}`),
+		[]byte(`{"name":"g","title":"t","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object","properties":{"a":{"$ref":"#/$defs/d0"}},"$defs":{` + doubling(4) + `}}}`),
+		[]byte(`{"name":"h","title":"t","annotations":{"readOnlyHint":true},"inputSchema":{"$schema":"http://json-schema.org/draft-04/schema#","type":"object"}}`),
+		[]byte(`{"name":"i","title":"t","annotations":{"readOnlyHint":true},"inputSchema":{"$schema":"http://json-schema.org/draft-07/schema#","type":"object"}}`),
 		[]byte(`"no tool"`),
 		[]byte(`{"name":"d","title":"t","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object","a":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}}`),
 	})
@@ -115,12 +121,24 @@ func TestProblems(t *testing.T) {
 		`a: inputSchema has not "type": "object"`,
 		"a: another tool has the same name", "a: no title", "a: no annotations", "a: inputSchema refers to another document, which clients do not fetch",
 		"c: inputSchema is not valid JSON Schema",
-		"(unnamed 5): its name has other characters than letters, digits, _ - . / or more than 128", "(unnamed 5): no title", "(unnamed 5): no annotations", "(unnamed 5): its definition is no object",
+		"e: inputSchema refers to itself, or to the same parts too often, and is not checked",
+		"f: inputSchema refers to itself, or to the same parts too often, and is not checked",
+		"h: inputSchema is of another dialect than 2020-12 and draft-07, and not checked",
+		"(unnamed 10): its name has other characters than letters, digits, _ - . / or more than 128", "(unnamed 10): no title", "(unnamed 10): no annotations", "(unnamed 10): its definition is no object",
 		"d: inputSchema is larger than 65536 bytes or deeper than 32 levels, and not checked",
 	}
 	if diff := cmp.Diff(want, lint.Problems(tools)); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// doubling returns definitions of which each needs the next one twice.
+func doubling(n int) string {
+	var all []string
+	for i := range n {
+		all = append(all, fmt.Sprintf(`"d%d":{"allOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`, i, i+1, i+1))
+	}
+	return strings.Join(append(all, fmt.Sprintf(`"d%d":{}`, n)), ",")
 }
 
 func TestPlain(t *testing.T) {
