@@ -138,7 +138,6 @@ var onlyIn = map[string][]string{
 
 	"github.com/creack/pty":                    {}, // tests only
 	"github.com/google/go-cmp":                 {}, // tests only
-	"github.com/google/jsonschema-go":          {}, // tests only
 	"github.com/santhosh-tekuri/jsonschema/v6": {}, // tests only
 	"github.com/rogpeppe/go-internal":          {}, // tests only
 	"go.uber.org/goleak":                       {}, // tests only
