@@ -77,11 +77,9 @@ func (f *findings) authEnforced() Signal {
 	case openNondestructive:
 		return s.as(Partial, 0.5, "tools can be called without a token; all say that they destroy nothing")
 	case enforcedVerified:
-		s.Fix = ""
 		return s.as(Pass, 1, "calls of tools need a token, discovery is public, and the metadata are valid")
 	case discoveryGated:
 		if problem == "" {
-			s.Fix = "let initialize and tools/list be called without a token, so that clients can look before they sign in"
 			return s.as(Pass, 1, "everything needs a token, discovery too, and the metadata are valid")
 		}
 		return s.as(Partial, 0.5, "a token is needed, but "+problem)
@@ -116,7 +114,6 @@ func (f *findings) clientRegistration() Signal {
 	dynamic := slices.ContainsFunc(a.Issuers, func(i probe.Issuer) bool { return i.Registration })
 	switch {
 	case documents:
-		s.Fix = ""
 		return s.as(Pass, 1, "Client ID Metadata Documents are supported")
 	case dynamic:
 		return s.as(Partial, 0.5, "only dynamic registration (RFC 7591) is supported")

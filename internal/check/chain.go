@@ -24,7 +24,6 @@ func (f *findings) dnssec() Signal {
 	s.Evidence = few(s.Evidence)
 	switch f.chain.State {
 	case dnssec.Secure:
-		s.Fix = ""
 		return s.as(Pass, 1, f.chain.Reason)
 	case dnssec.Insecure:
 		if f.chain.Alias {

@@ -53,7 +53,6 @@ func (f *findings) contextBudget() Signal {
 	text := fmt.Sprintf("%d tokens in all, %.0f an item", b.Total, b.PerOne)
 	switch {
 	case b.PerOne <= leanPerItem:
-		s.Fix = ""
 		return s.as(Pass, 1, text+", lean")
 	case b.PerOne <= mostPerItem || b.Total <= mostInAll:
 		return s.as(Partial, 0.5, text)
@@ -84,7 +83,6 @@ func (f *findings) usageExamples() Signal {
 	case needed == 0:
 		return s.as(NotApplicable, 0, "no tool has parameters")
 	case full == needed:
-		s.Fix = ""
 		return s.as(Pass, 1, "every tool with parameters has valid examples")
 	case credit == 0:
 		return s.as(Fail, 0, "no examples")
@@ -98,7 +96,6 @@ func (s Signal) share(have, all int, what string) Signal {
 	part := float64(have) / float64(all)
 	switch {
 	case have == all:
-		s.Fix = ""
 		return s.as(Pass, 1, text)
 	case part < 0.5:
 		return s.as(Fail, 0, text)
@@ -165,7 +162,6 @@ func (f *findings) injection() Signal {
 	if sure > 0 {
 		return s.as(Fail, 0, fmt.Sprintf("%d texts try to steer the model", sure))
 	}
-	s.Fix = ""
 	if n := len(f.hits); n > 0 {
 		return s.as(Pass, 1, fmt.Sprintf("no text tries to steer the model; %d should be looked at", n))
 	}
@@ -198,7 +194,6 @@ func (f *findings) irreversible() Signal {
 	case unsaid > 0:
 		return s.as(Partial, 0.5, fmt.Sprintf("%d tools do what cannot be taken back and do not say so", unsaid))
 	}
-	s.Fix = ""
 	if len(found) > 0 {
 		return s.as(Pass, 1, fmt.Sprintf("%d tools do what cannot be taken back, and say so", len(found)))
 	}

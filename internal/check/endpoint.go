@@ -60,7 +60,6 @@ func (f *findings) tlsCertificate() Signal {
 	if t.Version == tls.VersionTLS12 && slices.ContainsFunc(tls.InsecureCipherSuites(), func(c *tls.CipherSuite) bool { return c.ID == t.CipherSuite }) {
 		return s.as(Partial, 0.5, "TLS 1.2 with a weak cipher suite")
 	}
-	s.Fix = ""
 	return s.as(Pass, 1, "the certificate is valid for this name")
 }
 
@@ -119,7 +118,6 @@ func (f *findings) httpsEnforced() Signal {
 	}
 	switch {
 	case !p.Listening:
-		s.Fix = ""
 		return s.as(Pass, 1, "nothing listens on port 80 ("+p.Problem+")")
 	case p.Problem != "":
 		return s.as(Error, 0, "not measured: port 80 does not answer HTTP: "+p.Problem)
@@ -129,7 +127,6 @@ func (f *findings) httpsEnforced() Signal {
 	temporary := p.Status == http.StatusTemporaryRedirect || p.Status == http.StatusFound || p.Status == http.StatusSeeOther
 	switch {
 	case permanent && p.ToHTTPS && p.SameHost:
-		s.Fix = ""
 		return s.as(Pass, 1, fmt.Sprintf("plain HTTP is redirected to https by %d", p.Status))
 	case (permanent || temporary) && p.ToHTTPS:
 		return s.as(Partial, 0.5, "plain HTTP is redirected to https, but for the time being or by way of another host")
@@ -160,7 +157,6 @@ func (f *findings) hsts() Signal {
 	case age < leastHSTS:
 		return s.as(Partial, 0.5, fmt.Sprintf("max-age is %d days, less than 180", int(age.Hours()/24)))
 	}
-	s.Fix = ""
 	return s.as(Pass, 1, fmt.Sprintf("max-age is %d days", int(age.Hours()/24)))
 }
 

@@ -43,14 +43,13 @@ func (f *findings) handshake() Signal {
 	case len(t.Accepted()) > 0 && t.Tools.Declared && t.Tools.Problem != "" && len(t.Tools.Items) == 0:
 		return s.as(Partial, 0.5, "the handshake is done, but tools/list is not answered: "+t.Tools.Problem)
 	case len(t.Accepted()) > 0:
-		s.Fix = ""
 		return s.as(Pass, 1, "streamable HTTP, by a live handshake in "+strings.Join(t.Accepted(), ", "))
 	case t.Locked():
 		return s.as(Error, 0, "not measured: "+f.whyNot())
 	case t.SSE:
 		return s.as(Partial, 0.5, "only the HTTP+SSE transport of 2024-11-05")
 	}
-	return s.as(Fail, 0, "nothing there speaks MCP")
+	return s.as(Fail, 0, "nothing there speaks MCP: "+f.whyNot())
 }
 
 func (f *findings) specRecency() Signal {
@@ -62,7 +61,6 @@ func (f *findings) specRecency() Signal {
 	behind := slices.Index(probe.Revisions(), accepted[0])
 	credit := math.Max(0, 1-perRevision*float64(behind))
 	if behind == 0 {
-		s.Fix = ""
 		return s.as(Pass, 1, "speaks the latest revision, "+accepted[0])
 	}
 	return s.as(Partial, credit, fmt.Sprintf("speaks %s at most; %s is the latest, %d ahead", accepted[0], probe.Revisions()[0], behind))
@@ -80,7 +78,7 @@ func (f *findings) whyNot() string {
 				return "the endpoint does not answer: " + try.Detail
 			}
 		}
-		return "the endpoint does not speak MCP"
+		return "its answers are not of MCP"
 	case t.Tools.Problem != "":
 		return "tools/list: " + t.Tools.Problem
 	}

@@ -164,8 +164,11 @@ func (f *findings) report(target string, o Options) *Report {
 	return r
 }
 
-// as returns s with a verdict.
+// as returns s with a verdict. What is right, or was not seen, needs no remedy.
 func (s Signal) as(status Status, credit float64, summary string) Signal {
 	s.Status, s.Credit, s.Summary = status, credit, summary
+	if status == Pass || status == Error || status == NotApplicable {
+		s.Fix = ""
+	}
 	return s
 }

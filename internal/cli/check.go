@@ -287,7 +287,11 @@ func (c *command) writeReport(f *checkFlags, r *check.Report) error {
 func (c *command) gate(f *checkFlags, r *check.Report) error {
 	switch {
 	case r.Era == "":
-		c.say("nothing at " + r.Target + " speaks MCP")
+		why := ""
+		if s, ok := r.Signal("transport.handshake"); ok {
+			why = ": " + s.Summary
+		}
+		c.say("no MCP server at " + r.Target + why)
 		return saidError{ExitCheckConnect}
 	case f.minScore > 0 && r.Score == nil:
 		c.say("nothing was measured that could be held against --min-score")
