@@ -24,7 +24,7 @@ var mayImport = map[string][]string{
 	"": {},
 
 	"cmd/runpython":        {"internal/about", "internal/app", "internal/cli", "internal/config", "internal/sandbox", "internal/sandbox/gvisor"},
-	"internal/cli":         {"internal/audit", "internal/chat", "internal/cli/console", "internal/config", "internal/eval", "internal/fault", "internal/identity", "internal/llm", "internal/notebook", "internal/oauth", "internal/store"},
+	"internal/cli":         {"internal/audit", "internal/chat", "internal/check", "internal/check/dnssec", "internal/check/report", "internal/cli/console", "internal/config", "internal/eval", "internal/fault", "internal/identity", "internal/llm", "internal/notebook", "internal/oauth", "internal/store"},
 	"internal/notebook":    {"internal/chat", "internal/excerpt", "internal/fault"},
 	"internal/eval":        {"internal/agent", "internal/chat", "internal/excerpt", "internal/fault", "internal/llm", "internal/message", "internal/pattern"},
 	"internal/cli/console": {},
@@ -65,7 +65,13 @@ var mayImport = map[string][]string{
 	"internal/store/database":             {"internal/fault", "internal/store"},
 	"internal/store/postgres":             {"internal/fault", "internal/store/database"},
 	"internal/store/sqlite":               {"internal/fault", "internal/pypi/flock", "internal/store/database"},
-	"internal/egress":                     {},
+	"internal/check":                      {"internal/check/dnssec", "internal/check/lint", "internal/check/probe", "internal/excerpt", "internal/fault"},
+	"internal/check/dnssec":               {},
+	"internal/check/lint":                 {"internal/excerpt", "internal/pattern"},
+	"internal/check/probe":                {"internal/address", "internal/fault"},
+	"internal/check/report":               {"internal/check"},
+	"internal/egress":                     {"internal/address"},
+	"internal/address":                    {},
 	"internal/excerpt":                    {},
 	"internal/pattern":                    {},
 	"internal/fault":                      {},
@@ -100,6 +106,7 @@ var mayImport = map[string][]string{
 
 	"internal/app/realmodel":       {},
 	"internal/sandbox/hostiletest": {},
+	"internal/check/checktest":     {},
 	"internal/pypi/indextest":      {"internal/pypi/uv"},
 	"internal/pypi/survey":         {"internal/pypi/names", "internal/pypi/requirement"},
 
@@ -109,7 +116,7 @@ var mayImport = map[string][]string{
 
 // besides are packages that are no part of the program. Like tests, they may use what
 // they like of others' code.
-var besides = []string{"bench", "internal/certs/certstest", "internal/guesttest", "internal/llm/llmtest", "internal/mcpserver/conformance", "internal/mcpserver/sdkclient", "internal/pypi/indextest", "internal/pypi/survey", "internal/sandbox/interpreter/mklist", "internal/store/storetest"}
+var besides = []string{"bench", "internal/certs/certstest", "internal/check/checktest", "internal/guesttest", "internal/llm/llmtest", "internal/mcpserver/conformance", "internal/mcpserver/sdkclient", "internal/pypi/indextest", "internal/pypi/survey", "internal/sandbox/interpreter/mklist", "internal/store/storetest"}
 
 // onlyIn names the owners of foreign code: every module that go.mod requires
 // directly, and packages of the standard library that need care.
@@ -130,6 +137,10 @@ var onlyIn = map[string][]string{
 	"github.com/pressly/goose/v3":            {"internal/store/database"},
 	"github.com/jackc/pgx/v5":                {"internal/store/postgres"},
 	"modernc.org/sqlite":                     {"internal/store/sqlite"},
+	"github.com/tiktoken-go/tokenizer":       {"internal/check/lint"},
+	"golang.org/x/text":                      {"internal/check/lint"},
+	"github.com/google/jsonschema-go":        {"internal/check/lint"},
+	"github.com/miekg/dns":                   {"internal/check/dnssec"},
 	"golang.org/x/image":                     {"internal/mcpserver"},
 	"golang.org/x/crypto":                    {"internal/identity"},
 	"github.com/go-jose/go-jose/v4":          {"internal/oauth"},
@@ -140,12 +151,11 @@ var onlyIn = map[string][]string{
 
 	"github.com/aquasecurity/go-pep440-version": {"internal/pypi/requirement"},
 
-	"github.com/creack/pty":            {}, // tests only
-	"github.com/google/go-cmp":         {}, // tests only
-	"github.com/google/jsonschema-go":  {}, // tests only
-	"github.com/rogpeppe/go-internal":  {}, // tests only
-	"github.com/tiktoken-go/tokenizer": {}, // tests only
-	"go.uber.org/goleak":               {}, // tests only
+	"github.com/creack/pty":                    {}, // tests only
+	"github.com/google/go-cmp":                 {}, // tests only
+	"github.com/santhosh-tekuri/jsonschema/v6": {}, // tests only
+	"github.com/rogpeppe/go-internal":          {}, // tests only
+	"go.uber.org/goleak":                       {}, // tests only
 
 	// Other programs are started by these alone; config only looks for one.
 	"os/exec": {"internal/config", "internal/pypi/cache", "internal/pypi/uv", "internal/sandbox", "internal/sandbox/interpreter"},

@@ -190,7 +190,7 @@ func (c *command) root() *cobra.Command {
 	root.SetFlagErrorFunc(c.wrongFlag)
 	c.flags.AddCommon(root.PersistentFlags())
 	root.PersistentFlags().SortFlags = false
-	root.AddCommand(c.serveCommand(), c.stdioCommand(), c.chatCommand(), c.chatsCommand(), c.userCommand(), c.tokenCommand(), c.clientCommand(), c.backupCommand(), c.auditCommand(), c.evalCommand(), c.doctorCommand(), c.versionCommand())
+	root.AddCommand(c.serveCommand(), c.stdioCommand(), c.chatCommand(), c.chatsCommand(), c.userCommand(), c.tokenCommand(), c.clientCommand(), c.backupCommand(), c.auditCommand(), c.evalCommand(), c.checkCommand(), c.doctorCommand(), c.versionCommand())
 	return root
 }
 

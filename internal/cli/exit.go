@@ -16,7 +16,7 @@ import (
 	"runpython/internal/fault"
 )
 
-// The exit codes, a contract. exitCodes is their text in help.
+// The exit codes, a contract; check has its own. exitCodes is their text in help.
 const (
 	ExitOK          = 0   // done
 	ExitCode        = 1   // the code failed, hit a limit, or there was nothing to run; there is no such chat; the audit log does not hold; of eval, too little has passed or is proved
@@ -34,6 +34,7 @@ const exitCodes = `Exit codes:
   3    the machine or the build lacks something that is needed
   4    the program itself failed, or is too busy; eval: an attempt could not be played
   130  interrupted before it was done
+check has codes of its own, which its help tells.
 `
 
 // saidError ends a command with a code when everything has been said already.
@@ -67,7 +68,7 @@ func (c *command) exit(err error) int {
 		return code
 	}
 	c.say(err.Error())
-	if code == ExitUsage {
+	if code == c.usageExit() {
 		fmt.Fprintf(c.status, "Run '%s --help' for what can be said.\n", c.usage)
 	}
 	return code
@@ -87,11 +88,11 @@ func (c *command) code(err error) int {
 	_, usage := errors.AsType[usageError](err)
 	_, setting := errors.AsType[*config.Error](err)
 	if usage || setting || !c.runs {
-		return ExitUsage
+		return c.usageExit()
 	}
 	switch kind, _ := fault.Shown(err); kind {
 	case fault.Invalid:
-		return ExitUsage
+		return c.usageExit()
 	case fault.NotFound:
 		return ExitCode
 	case fault.Unsupported:

@@ -3,12 +3,15 @@ package cli_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
 
+	"runpython/internal/check/checktest"
 	"runpython/internal/cli"
 )
 
@@ -34,6 +37,12 @@ func TestMain(m *testing.M) {
 
 // Every scenario is a file of testdata/script, headed by its reason.
 func TestScript(t *testing.T) {
+	// An endpoint that check can scan, with a tool that tries to write on the terminal.
+	site := checktest.Serve(t, checktest.Site{
+		Revisions: []string{"2025-06-18"}, Auth: checktest.Calls,
+		Tools: []string{`{"name":"look","description":"Looks \u001b[2J\u202eat things.","inputSchema":{"type":"object"}}`},
+	})
+	page := checktest.Serve(t, checktest.Site{Handler: http.NotFoundHandler()})
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -45,6 +54,12 @@ func TestScript(t *testing.T) {
 			e.Setenv("GORACE", "atexit_sleep_ms=0") // else every program takes a second to end
 			e.Setenv("TERM", "xterm")
 			e.Setenv("ID", fakeID)
+			e.Setenv("SITE", site.Endpoint())
+			e.Setenv("SITE_CA", filepath.Join(e.WorkDir, "site.pem"))
+			e.Setenv("PAGE", page.Endpoint())
+			if err := os.WriteFile(filepath.Join(e.WorkDir, "site.pem"), site.PEM, 0o600); err != nil {
+				return fmt.Errorf("the certificate of the endpoint: %w", err)
+			}
 			return nil
 		},
 		Condition: func(name string) (bool, error) {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"runpython/internal/address"
 )
 
 const (
@@ -60,7 +62,7 @@ func (p *Proxy) resolve(ctx context.Context, t target) ([]netip.Addr, error) {
 	var reached, refused []netip.Addr
 	for _, addr := range found {
 		addr = addr.Unmap()
-		if p.config.Policy.allowsNumber(addr, t.port) || isPublic(addr) && !slices.Contains(own, addr) {
+		if p.config.Policy.allowsNumber(addr, t.port) || address.IsPublic(addr) && !slices.Contains(own, addr) {
 			reached = append(reached, addr)
 		} else {
 			refused = append(refused, addr)
@@ -73,6 +75,14 @@ func (p *Proxy) resolve(ctx context.Context, t target) ([]netip.Addr, error) {
 			cause: fmt.Errorf("addresses %v", refused)}
 	}
 	return interleave(reached), nil
+}
+
+// IsOutside reports whether an address is one of the internet and not of this machine, for those who fetch what
+// strangers name. To be safe from names that point elsewhere the second time, ask when dialing.
+func IsOutside(addr netip.Addr) bool {
+	addr = addr.Unmap()
+	own, err := ownAddresses()
+	return err == nil && address.IsPublic(addr) && !slices.Contains(own, addr)
 }
 
 // ownAddresses returns those of this machine. A firewall that keeps others away from its

@@ -17,9 +17,6 @@ func Dial(ctx context.Context, p *Proxy, text string) (net.Conn, error) {
 	return p.dial(ctx, t)
 }
 
-// IsPublic is the rule for addresses that no number of a policy names.
-var IsPublic = isPublic
-
 // ReadServerName is how TLS is looked at.
 var ReadServerName = readServerName
 

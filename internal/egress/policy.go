@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"runpython/internal/address"
 )
 
 // A Policy says which hosts and ports guests may reach. The zero value allows none. It
@@ -198,7 +200,7 @@ func (p Policy) allows(t target) bool {
 func (p Policy) allowsNumber(addr netip.Addr, port uint16) bool {
 	return slices.ContainsFunc(p.rules, func(r rule) bool {
 		return r.numbers.IsValid() && r.allowsPort(port) && r.numbers.Contains(addr) &&
-			(r.numbers.IsSingleIP() || !slices.Contains(metadata, addr))
+			(r.numbers.IsSingleIP() || !address.IsMetadata(addr))
 	})
 }
 

@@ -1,4 +1,14 @@
-package egress
+// Package address tells the internet from the machine and its networks.
+//
+// # Trust
+//
+// Addresses may come from anybody; names do not come here. Whoever asks must connect to the very
+// address that was looked at, as a name may lead elsewhere a moment later.
+//
+// # Failure
+//
+// Nothing here can fail. What is not known to be public is not.
+package address
 
 import (
 	"net/netip"
@@ -34,8 +44,7 @@ var special = []netip.Prefix{
 	netip.MustParsePrefix("3fff::/20"),       // documentation
 }
 
-// metadata are where clouds hand out a machine's secrets. Who allows a network of his
-// own as a prefix does not mean them.
+// metadata are where clouds hand out a machine's secrets.
 var metadata = []netip.Addr{
 	netip.MustParseAddr("169.254.169.254"), // most
 	netip.MustParseAddr("169.254.170.2"),   // Amazon, of containers
@@ -48,19 +57,15 @@ var metadata = []netip.Addr{
 	netip.MustParseAddr("168.63.129.16"),   // Azure: a public number
 }
 
-// IsOutside reports whether an address is one of the internet and not of this machine, for those who fetch what
-// strangers name. To be safe from names that point elsewhere the second time, ask when dialing.
-func IsOutside(addr netip.Addr) bool {
-	addr = addr.Unmap()
-	own, err := ownAddresses()
-	return err == nil && isPublic(addr) && !slices.Contains(own, addr)
-}
+// IsMetadata reports whether a cloud hands out a machine's secrets at the address. Who allows a network
+// of his own as a prefix does not mean it.
+func IsMetadata(addr netip.Addr) bool { return slices.Contains(metadata, addr) }
 
-// isPublic reports whether the address is one of the internet. A mapped IPv4 address is not.
-func isPublic(addr netip.Addr) bool {
+// IsPublic reports whether the address is one of the internet. A mapped IPv4 address is not.
+func IsPublic(addr netip.Addr) bool {
 	if addr.Is6() && !globalUnicast.Contains(addr) || addr.Zone() != "" {
 		return false
 	}
-	return !slices.Contains(metadata, addr) &&
+	return !IsMetadata(addr) &&
 		!slices.ContainsFunc(special, func(p netip.Prefix) bool { return p.Contains(addr) })
 }

@@ -1,0 +1,66 @@
+package check
+
+import (
+	"net/http"
+	"reflect"
+	"strings"
+
+	"runpython/internal/check/lint"
+	"runpython/internal/excerpt"
+)
+
+const (
+	maxText     = 2000 // bytes of one text of a report
+	leastSecret = 6    // bytes of a credential that is looked for in texts; what is shorter is in words by chance
+)
+
+// clean makes every text of the report harmless: no credentials of the scan, no character that is more than
+// itself, no endless text.
+func (r *Report) clean(headers http.Header) {
+	var pairs []string
+	for _, values := range headers {
+		for _, v := range values {
+			for _, part := range append([]string{v}, strings.Fields(v)...) {
+				if len(part) >= leastSecret && !strings.EqualFold(part, "bearer") {
+					pairs = append(pairs, part, "***")
+				}
+			}
+		}
+	}
+	hide := strings.NewReplacer(pairs...)
+	cleanValue(reflect.ValueOf(r).Elem(), func(s string) string {
+		return excerpt.Begin(lint.Plain(hide.Replace(excerpt.Head(s, 2*maxText))), maxText)
+	})
+}
+
+// cleanValue replaces every text within v.
+func cleanValue(v reflect.Value, clean func(string) string) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(clean(v.String()))
+	case reflect.Pointer:
+		if !v.IsNil() {
+			cleanValue(v.Elem(), clean)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			cleanValue(v.Index(i), clean)
+		}
+	case reflect.Struct:
+		for _, field := range v.Fields() {
+			if field.CanSet() { // a time has fields of its own
+				cleanValue(field, clean)
+			}
+		}
+	case reflect.Map: // of texts only
+		if v.IsNil() {
+			return
+		}
+		cleaned := reflect.MakeMapWithSize(v.Type(), v.Len())
+		for it := v.MapRange(); it.Next(); {
+			cleaned.SetMapIndex(reflect.ValueOf(clean(it.Key().String())), reflect.ValueOf(clean(it.Value().String())))
+		}
+		v.Set(cleaned)
+	default:
+	}
+}

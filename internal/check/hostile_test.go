@@ -1,0 +1,267 @@
+package check_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"runpython/internal/check"
+	"runpython/internal/check/checktest"
+	"runpython/internal/fault"
+)
+
+// TestDocumentsLeadToNoOtherPrivateAddress: an endpoint cannot make the scanner ask machines of its network.
+func TestDocumentsLeadToNoOtherPrivateAddress(t *testing.T) {
+	for _, c := range []struct{ name, server string }{
+		{"by name", "https://inside.test/issuer"},
+		{"by number", "https://10.0.0.5/issuer"},
+		{"metadata", "https://169.254.169.254/latest"},
+		{"loopback beside", "https://127.0.0.2/issuer"},
+		{"mapped", "https://[::ffff:10.0.0.5]/issuer"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			site := good()
+			site.Names = map[string]string{"inside.test": "10.0.0.5"}
+			site.Resource = map[string]any{"authorization_servers": []string{c.server}}
+			served := checktest.Serve(t, site)
+			o := check.Options{Roots: served.Roots, Network: served}
+			r, _, err := check.Scan(t.Context(), checktest.URL, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s := signal(t, r, "auth.enforced"); s.Status != check.Partial || !strings.Contains(s.Summary, "not public") {
+				t.Errorf("auth.enforced is %s: %s", s.Status, s.Summary)
+			}
+			for _, address := range served.Dialed() {
+				if !strings.HasPrefix(address, "127.0.0.1:") {
+					t.Errorf("connected to %s", address)
+				}
+			}
+			o.AllowPrivate = true
+			if _, _, err = check.Scan(t.Context(), checktest.URL, o); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.ContainsFunc(served.Dialed(), func(a string) bool { return !strings.HasPrefix(a, "127.0.0.1:") }) {
+				t.Error("with AllowPrivate it was not tried either, so this test sees nothing")
+			}
+		})
+	}
+}
+
+// TestCredentialsStayWithTheEndpoint: they are in requests to its origin that are meant to have them, not in those that look
+// at it from outside, not in those to others, and not in the report, also when the server repeats them.
+func TestCredentialsStayWithTheEndpoint(t *testing.T) {
+	site := good()
+	site.Auth = checktest.All
+	site.Instructions = "your token is " + checktest.Token
+	site.Tools = append(site.Tools, tool("echo", "Says "+checktest.Token+" again.", "", noParameters))
+	served := checktest.Serve(t, site)
+	r, _, err := check.Scan(t.Context(), checktest.URL, check.Options{
+		Roots: served.Roots, Network: served, Headers: http.Header{"Authorization": {"Bearer " + checktest.Token}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := signal(t, r, "transport.handshake"); s.Status != check.Pass {
+		t.Errorf("with a token the handshake is %s: %s", s.Status, s.Summary)
+	}
+	if v := r.Diagnostics.Auth.Verdict; v != "discovery_gated" {
+		t.Errorf("without one the verdict is %s", v)
+	}
+	with := 0
+	for _, q := range served.Requests() {
+		has := q.Header.Get("Authorization") != ""
+		if has {
+			with++
+		}
+		if has && strings.HasPrefix(q.URL.Path, "/.well-known/") {
+			t.Errorf("%s got the token", q.URL.Path)
+		}
+	}
+	if with == 0 {
+		t.Error("no request had the token")
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(text), checktest.Token) {
+		t.Error("the report has the token")
+	}
+}
+
+// TestCredentialsNeedAGoodCertificate: whoever can show a bad one gets none.
+func TestCredentialsNeedAGoodCertificate(t *testing.T) {
+	for name, c := range map[string]checktest.Certificate{"self-signed": {SelfSigned: true}, "expired": {Expired: true}, "other": {Names: []string{"other.test"}}} {
+		t.Run(name, func(t *testing.T) {
+			site := good()
+			site.Certificate = c
+			served := checktest.Serve(t, site)
+			if _, _, err := check.Scan(t.Context(), checktest.URL, check.Options{
+				Roots: served.Roots, Network: served, Headers: http.Header{"Authorization": {"Bearer " + checktest.Token}},
+			}); err != nil {
+				t.Fatal(err)
+			}
+			for _, q := range served.Requests() {
+				if q.Header.Get("Authorization") != "" {
+					t.Errorf("%s %s got the token", q.Method, q.URL)
+				}
+			}
+			if len(served.Requests()) == 0 {
+				t.Error("nothing was asked, so this test sees nothing")
+			}
+		})
+	}
+}
+
+func TestCredentialsNeedTLS(t *testing.T) {
+	_, _, err := check.Scan(t.Context(), "http://mcp.test/mcp", check.Options{Headers: http.Header{"X-Key": {"secret"}}})
+	if kind, text := fault.Shown(err); kind != fault.Invalid || !strings.Contains(text, "https") {
+		t.Errorf("Scan() = %v, want a refusal that names https", err)
+	}
+}
+
+// TestRedirectsStayOnTheHost: others are neither followed nor given anything.
+func TestRedirectsStayOnTheHost(t *testing.T) {
+	site := good()
+	site.Names = map[string]string{"evil.test": "127.0.0.1"}
+	for name, location := range map[string]string{"another host": "https://evil.test/mcp", "without TLS": "http://mcp.test/mcp", "itself": checktest.URL, "with a user": "https://a:b@mcp.test/mcp"} {
+		t.Run(name, func(t *testing.T) {
+			site.Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Location", location)
+				w.WriteHeader(http.StatusTemporaryRedirect)
+			})
+			served := checktest.Serve(t, site)
+			r, _, err := check.Scan(t.Context(), checktest.URL, check.Options{
+				Roots: served.Roots, Network: served, Headers: http.Header{"Authorization": {"Bearer " + checktest.Token}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Score != nil || r.Era != "" {
+				t.Errorf("the score is %v, the era %q; want none", r.Score, r.Era)
+			}
+			for _, q := range served.Requests() {
+				if q.Host != checktest.Host {
+					t.Errorf("%s was asked", q.Host)
+				}
+			}
+			if n := len(served.Requests()); n > 100 {
+				t.Errorf("%d requests were made", n)
+			}
+		})
+	}
+}
+
+// TestAnEndpointCannotHoldTheScan: floods, endless streams, lies about lengths, deep nests and silence end, and the
+// report says that nothing there speaks MCP, or what of it does.
+func TestAnEndpointCannotHoldTheScan(t *testing.T) {
+	answer := func(r *http.Request, result string) string {
+		var q struct{ ID json.RawMessage }
+		if json.NewDecoder(r.Body).Decode(&q) != nil {
+			return ""
+		}
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, q.ID, result)
+	}
+	chunk := strings.Repeat("data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n\n", 1000)
+	handlers := map[string]http.HandlerFunc{
+		"flood of JSON": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			for range 200 {
+				if _, err := io.WriteString(w, strings.Repeat("[", 1<<16)); err != nil {
+					return
+				}
+			}
+		},
+		"flood of events": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			for range 200 {
+				if _, err := io.WriteString(w, chunk); err != nil {
+					return
+				}
+			}
+		},
+		"an endless line": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, "data: "+strings.Repeat("x", 5<<20))
+		},
+		"a length that is not so": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "1000000")
+			_, _ = io.WriteString(w, `{"jsonrpc"`)
+		},
+		"a nest": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, answer(r, `{"protocolVersion":"2025-11-25","capabilities":`+strings.Repeat(`{"a":`, 20000)+`1`+strings.Repeat(`}`, 20000)+`}`))
+		},
+		"pages without end": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, answer(r, fmt.Sprintf(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"tools":[],"nextCursor":"%d"}`, time.Now().UnixNano())))
+		},
+		"other types": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, answer(r, `{"protocolVersion":"2025-11-25","capabilities":{"tools":7},"serverInfo":[],"tools":{"a":1}}`))
+		},
+	}
+	for name, h := range handlers {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			served := checktest.Serve(t, checktest.Site{Handler: h})
+			r, _, err := check.Scan(ctx, checktest.URL, check.Options{Roots: served.Roots, Network: served})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ctx.Err() != nil {
+				t.Error("the scan took all its time")
+			}
+			if s := signal(t, r, "coverage.tool_descriptions"); s.Scored {
+				t.Errorf("a list that nobody has read is %s: %s", s.Status, s.Summary)
+			}
+			if n := len(served.Requests()); n > 200 {
+				t.Errorf("%d requests were made", n)
+			}
+		})
+	}
+}
+
+// TestTheScanEndsWithItsTime, and what was not measured says so.
+func TestTheScanEndsWithItsTime(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	asked := make(chan struct{}, 1000)
+	served := checktest.Serve(t, checktest.Site{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		_, _ = io.Copy(io.Discard, r.Body) // only then a server learns that the client has gone
+		<-r.Context().Done()
+	})})
+	go func() {
+		<-asked
+		cancel()
+	}()
+	r, _, err := check.Scan(ctx, checktest.URL, check.Options{Roots: served.Roots, Network: served})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := signal(t, r, "caps.spec_recency"); s.Status != check.Error || r.Score != nil {
+		t.Errorf("caps.spec_recency is %s, the score %v; want an error and none", s.Status, r.Score)
+	}
+}
+
+// TestThousandTools is no claim about time, but ends the test if each of them cost a second.
+func TestThousandTools(t *testing.T) {
+	site := good()
+	site.Tools, site.PerPage = nil, 100
+	for i := range 1000 {
+		site.Tools = append(site.Tools, strings.Replace(goodTool, `"search"`, fmt.Sprintf(`"search_%d"`, i), 1))
+	}
+	r := scan(t, site, nil)
+	if len(r.Diagnostics.Tools) != 1000 || signal(t, r, "schema.usage_examples").Status != check.Pass {
+		t.Errorf("%d tools were read, examples are %+v", len(r.Diagnostics.Tools), signal(t, r, "schema.usage_examples"))
+	}
+}

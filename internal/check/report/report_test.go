@@ -1,0 +1,122 @@
+package report_test
+
+import (
+	"bytes"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"runpython/internal/check"
+	"runpython/internal/check/checktest"
+	"runpython/internal/check/dnssec"
+	"runpython/internal/check/report"
+)
+
+// sites are as different as reports can be.
+func sites() map[string]checktest.Site {
+	hostile := `{"name":"a\u001b[2Jb","title":"\u202egnp.exe","description":"` + strings.Repeat(`\u200b\u0007x`, 3000) + `","inputSchema":{"type":"object","properties":{"p\u001b]0;t\u0007":{"description":"` + strings.Repeat("long", 100) + `"}}}}`
+	return map[string]checktest.Site{
+		"open":    {Revisions: []string{"2025-06-18"}, Tools: []string{hostile}, Instructions: "\x1b[31mread \u202ethis", Header: http.Header{"Server": {"a\u202eb"}}},
+		"locked":  {Revisions: []string{"2026-07-28"}, Auth: checktest.All},
+		"calls":   {Revisions: []string{"2026-07-28"}, Auth: checktest.Calls, Resource: map[string]any{"resource": "https://\u202eevil"}},
+		"no MCP":  {Handler: http.NotFoundHandler()},
+		"expired": {Certificate: checktest.Certificate{Expired: true}},
+	}
+}
+
+func scan(t *testing.T, site checktest.Site) *check.Report {
+	t.Helper()
+	served := checktest.Serve(t, site)
+	r, _, err := check.Scan(t.Context(), checktest.URL, check.Options{
+		Version: "test", Roots: served.Roots, Network: served,
+		DNSSEC: &dnssec.Validator{Resolver: dnssec.Server{Address: "127.0.0.1:1"}, Anchors: dnssec.RootAnchors(), Now: time.Now()},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestJSONIsWhatItsSchemaSays(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/check.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	if err := c.AddResource("check.schema.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := c.Compile("check.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, site := range sites() {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := report.JSON(&b, scan(t, site)); err != nil {
+				t.Fatal(err)
+			}
+			v, err := jsonschema.UnmarshalJSON(&b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := schema.Validate(v); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestNothingOfAServerControlsAnything: neither form has a character that a terminal or the eye obeys, and no line of
+// text is wider than 80 characters.
+func TestNothingOfAServerControlsAnything(t *testing.T) {
+	for name, site := range sites() {
+		t.Run(name, func(t *testing.T) {
+			r := scan(t, site)
+			var text, asJSON bytes.Buffer
+			if err := report.Text(&text, r, false); err != nil {
+				t.Fatal(err)
+			}
+			if err := report.JSON(&asJSON, r); err != nil {
+				t.Fatal(err)
+			}
+			for form, s := range map[string]string{"text": text.String(), "JSON": asJSON.String()} {
+				if i := strings.IndexAny(s, "\x1b\x07\u202e\u200b\r"); i >= 0 {
+					t.Errorf("the %s has %q", form, s[max(0, i-40):min(len(s), i+40)])
+				}
+				if strings.Contains(s, `\u001b`) {
+					t.Errorf("the %s has an escaped control character", form)
+				}
+			}
+			for line := range strings.Lines(text.String()) {
+				if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
+					t.Errorf("a line has %d characters: %q", n, line)
+				}
+			}
+			if text.Len() > 64<<10 {
+				t.Errorf("the text has %d bytes", text.Len())
+			}
+		})
+	}
+}
+
+func TestColoursOnlyWhereTheyAreWanted(t *testing.T) {
+	r := scan(t, checktest.Site{Revisions: []string{"2026-07-28"}})
+	var b bytes.Buffer
+	if err := report.Text(&b, r, true); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "\x1b[31mFAIL") {
+		t.Errorf("no failure is red in:\n%s", b.String())
+	}
+}

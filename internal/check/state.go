@@ -1,0 +1,84 @@
+package check
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"runpython/internal/check/probe"
+)
+
+const (
+	maxObservations = 400      // of one endpoint that are kept, the latest
+	maxStateBytes   = 64 << 20 // of its file
+)
+
+// A state is the file of one endpoint.
+type state struct {
+	Version      int           `json:"version"`
+	Target       string        `json:"target"`
+	Observations []Observation `json:"observations"`
+}
+
+// stateFile returns the file of an endpoint in a folder. The URL is not in its name, as it may have secrets.
+func stateFile(dir, url string) string {
+	sum := sha256.Sum256([]byte(url))
+	return filepath.Join(dir, hex.EncodeToString(sum[:8])+".json")
+}
+
+// shown returns a URL without what may be secret in it.
+func shown(url string) string {
+	target, err := probe.ParseTarget(url)
+	if err != nil {
+		return ""
+	}
+	return target.String()
+}
+
+// ReadState returns the observations of an endpoint that a folder keeps, none if there are none.
+func ReadState(dir, url string) ([]Observation, error) {
+	name := stateFile(dir, url)
+	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what was seen: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxStateBytes))
+	if err != nil {
+		return nil, fmt.Errorf("read what was seen: %w", err)
+	}
+	var s state
+	if err := json.Unmarshal(text, &s); err != nil || s.Version != SchemaVersion {
+		return nil, fmt.Errorf("%s is no file of this version of check; move it away to begin anew", name)
+	}
+	return s.Observations, nil
+}
+
+// WriteState adds an observation to those of the past and keeps them. The file is replaced as a whole.
+func WriteState(dir, url string, past []Observation, seen Observation) error {
+	all := append(past[max(0, len(past)-maxObservations+1):len(past):len(past)], seen)
+	text, err := json.Marshal(state{Version: SchemaVersion, Target: shown(url), Observations: all})
+	if err != nil {
+		return fmt.Errorf("keep what was seen: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("keep what was seen: %w", err)
+	}
+	name := stateFile(dir, url)
+	if err := os.WriteFile(name+".new", text, 0o600); err != nil {
+		return fmt.Errorf("keep what was seen: %w", err)
+	}
+	if err := os.Rename(name+".new", name); err != nil {
+		return fmt.Errorf("keep what was seen: %w", err)
+	}
+	return nil
+}
