@@ -151,7 +151,7 @@ func addressOf(r *http.Request) string {
 	return host
 }
 
-// recorder writes events about accounts to the log: ids and addresses, never names or secrets.
+// recorder writes events about accounts to the log: ids, addresses, names of accounts and tokens; never secrets, nor what was typed.
 type recorder struct{ log *slog.Logger }
 
 // Record implements identity.Recorder and oauth.Recorder.
