@@ -70,6 +70,7 @@ func (s *Service) Import(ctx context.Context, owner string, turns []ImportedTurn
 		records[i] = importedTurn(i+1, c.Runs, t)
 		records[i].Begun = now
 		for j, r := range t.Runs {
+			records[i].Runs[j].Elsewhere = !replay
 			for _, p := range r.Pictures {
 				pictures = append(pictures, picture{c.Runs + j + 1, p})
 			}
