@@ -57,7 +57,7 @@ func (s *Service) Import(ctx context.Context, owner string, turns []ImportedTurn
 		return "", fault.New(fault.Invalid, nil, fmt.Sprintf("there are %d turns; the most that a chat keeps is %d", len(turns), MaxImportedTurns))
 	}
 	if err := s.sweep(ctx); err != nil {
-		return "", err
+		return "", stopped(ctx, err)
 	}
 	now := s.options.Now()
 	c := store.Chat{ID: newID(), Owner: owner, Created: now, Used: now}

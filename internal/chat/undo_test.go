@@ -297,3 +297,22 @@ func TestUndoOfManyRuns(t *testing.T) {
 		t.Error("a picture of the undone turn is there")
 	}
 }
+
+// A chat that is copied makes no room for its copy.
+func TestForkOfTheOldestChat(t *testing.T) {
+	s, _ := newService(t, func(o *chat.Options) { o.Limits.Chats = 2 })
+	id := ask(t, s, "", "set x").ChatID
+	other := ask(t, s, "", "set y").ChatID
+	forked, err := s.Fork(t.Context(), "", id)
+	if err != nil {
+		t.Fatalf("Fork = %v", err)
+	}
+	for _, there := range []string{id, forked.ID} {
+		if _, err := s.Transcript(t.Context(), "", there); err != nil {
+			t.Errorf("Transcript(%q) = %v", there, err)
+		}
+	}
+	if _, err := s.Transcript(t.Context(), "", other); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("Transcript of the chat that makes room = %v; want not found", err)
+	}
+}
