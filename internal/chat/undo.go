@@ -22,7 +22,8 @@ type Undone struct {
 // Undo takes the latest turn of a chat of owner back: transcript, results, files and variables. These come back with the next turn,
 // from a checkpoint and by executing the runs since then again. It waits for a turn that is under way, also in another process. All of
 // it is done or nothing, whenever the process ends. An unknown chat and one of someone else are store.ErrNotFound alike; where
-// there is no turn, or what was before it is not kept, it is fault.NotFound.
+// there is no turn, or what was before it is not kept, it is fault.NotFound. With an error beside it, an Undone is done, but may
+// not say all of what follows.
 func (s *Service) Undo(ctx context.Context, owner, id string) (*Undone, error) {
 	c, err := s.seize(ctx, owner, id, nil)
 	if err != nil {
