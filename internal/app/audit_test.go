@@ -14,6 +14,7 @@ import (
 
 	"runpython/internal/app"
 	"runpython/internal/audit"
+	"runpython/internal/chat"
 	"runpython/internal/config"
 	"runpython/internal/guesttest"
 )
@@ -137,5 +138,46 @@ func TestAuditLogThatCannotBeWritten(t *testing.T) {
 	_, text := auditLines(t, data)
 	if !strings.Contains(text, `"lost":2,`) {
 		t.Errorf("the audit log does not say what it lacks:\n%s", text)
+	}
+}
+
+// What commands do with chats is in the audit log, also what could not be done; nothing of what was in them.
+func TestAuditLogOfCommands(t *testing.T) {
+	data := t.TempDir()
+	r := recordsAt(t, data)
+	turns := []chat.ImportedTurn{{Message: "my secret"}, {Message: "another secret"}}
+	id, err := r.Import(t.Context(), turns, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forked, err := r.Fork(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Undo(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	const unknown = "aaaaaaaaaaaaaaaaaaaaaaaaaa"
+	_, notForked := r.Fork(t.Context(), unknown)
+	_, notUndone := r.Undo(t.Context(), unknown)
+	_, notImported := r.Import(t.Context(), make([]chat.ImportedTurn, chat.MaxImportedTurns+1), false)
+	if notForked == nil || notUndone == nil || notImported == nil {
+		t.Errorf("Fork, Undo, Import = %v, %v, %v; want errors", notForked, notUndone, notImported)
+	}
+	me := fmt.Sprintf("uid:%d", os.Getuid())
+	got, text := auditLines(t, data)
+	want := []audited{
+		{Kind: "chat_imported", Subject: me, Outcome: "ok", Chat: id, Count: 2},
+		{Kind: "chat_forked", Subject: me, Outcome: "ok", Chat: id},
+		{Kind: "chat_undone", Subject: me, Outcome: "ok", Chat: id, Count: 2},
+		{Kind: "chat_forked", Subject: me, Outcome: "not found", Chat: unknown},
+		{Kind: "chat_undone", Subject: me, Outcome: "not found", Chat: unknown},
+		{Kind: "chat_imported", Subject: me, Outcome: "invalid", Count: chat.MaxImportedTurns + 1},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if strings.Contains(text, "secret") || !strings.Contains(text, `"object":"`+forked.ID+`"`) {
+		t.Errorf("the audit log has content, or does not name the copy:\n%s", text)
 	}
 }

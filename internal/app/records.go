@@ -87,6 +87,11 @@ func (r *Records) Fork(ctx context.Context, id string) (f *chat.Forked, err erro
 		f, err = r.app.chats.Fork(ctx, owner, id)
 		return err //nolint:wrapcheck // the same contract
 	})
+	e := audit.Event{Kind: audit.ChatForked, Chat: id, Outcome: outcomeOf(nil, err)}
+	if f != nil {
+		e.Object = f.ID
+	}
+	r.app.audit.record(ctx, e)
 	return f, err
 }
 
@@ -96,12 +101,19 @@ func (r *Records) Undo(ctx context.Context, id string) (u *chat.Undone, err erro
 		u, err = r.app.chats.Undo(ctx, owner, id)
 		return err //nolint:wrapcheck // the same contract
 	})
+	e := audit.Event{Kind: audit.ChatUndone, Chat: id, Outcome: outcomeOf(nil, err)}
+	if u != nil {
+		e.Count = u.Turn
+	}
+	r.app.audit.record(ctx, e)
 	return u, err
 }
 
 // Import makes a chat of the local user of turns that come from elsewhere; see chat.Service.
 func (r *Records) Import(ctx context.Context, turns []chat.ImportedTurn, replay bool) (id string, err error) {
-	return r.app.chats.Import(ctx, "", turns, replay) //nolint:wrapcheck // the same contract
+	id, err = r.app.chats.Import(ctx, "", turns, replay)
+	r.app.audit.record(ctx, audit.Event{Kind: audit.ChatImported, Chat: id, Count: len(turns), Outcome: outcomeOf(nil, err)})
+	return id, err //nolint:wrapcheck // the same contract
 }
 
 // Open returns the content of a file of a transcript, which the caller closes.

@@ -42,14 +42,17 @@ type Kind string
 // The kinds of what is done with chats. Those who decide who may call name what they do themselves: signed_in, token_made,
 // client_registered …
 const (
-	Started     Kind = "started" // a server; Object is its version
-	Stopped     Kind = "stopped"
-	Turn        Kind = "turn"      // Count is the number of runs
-	FileRead    Kind = "file_read" // of a chat
-	FileAdded   Kind = "file_added"
-	ChatRead    Kind = "chat_read" // its transcript, shown or exported
-	ChatDeleted Kind = "chat_deleted"
-	BackupMade  Kind = "backup_made" // Count is the number of chats
+	Started      Kind = "started" // a server; Object is its version
+	Stopped      Kind = "stopped"
+	Turn         Kind = "turn"      // Count is the number of runs
+	FileRead     Kind = "file_read" // of a chat
+	FileAdded    Kind = "file_added"
+	ChatRead     Kind = "chat_read"     // its transcript, shown or exported
+	ChatForked   Kind = "chat_forked"   // Object is the id of the copy
+	ChatUndone   Kind = "chat_undone"   // its last turn; Count is the number of that
+	ChatImported Kind = "chat_imported" // Count is the number of turns
+	ChatDeleted  Kind = "chat_deleted"
+	BackupMade   Kind = "backup_made" // Count is the number of chats
 )
 
 // An Event is one thing that somebody did. Only Kind is required. Texts are cut to maxText bytes.

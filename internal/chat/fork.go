@@ -17,14 +17,14 @@ type Forked struct {
 // Fork makes a copy of a chat of owner, who has it as well: transcript, files, packages and variables. It waits for a turn that is
 // under way, also in another process. The chat goes on as it is. An unknown chat and one of someone else are store.ErrNotFound alike.
 func (s *Service) Fork(ctx context.Context, owner, id string) (*Forked, error) {
-	if err := s.sweep(ctx); err != nil {
-		return nil, err
-	}
 	c, err := s.seize(ctx, owner, id, nil)
 	if err != nil {
 		return nil, err
 	}
 	defer s.leaveTurn(c)
+	if err := s.sweep(ctx); err != nil { // not before: it may be the oldest chat, and one in use is left
+		return nil, stopped(ctx, err)
+	}
 	f := store.Fork{ID: newID(), Begun: s.options.Now(), Loss: c.loss}
 	if c.kernel != nil && !c.fresh && !c.kernel.Lost() {
 		if err := s.preserve(ctx, c); err != nil && !errors.Is(err, errUnsaved) {

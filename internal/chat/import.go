@@ -57,7 +57,7 @@ func (s *Service) Import(ctx context.Context, owner string, turns []ImportedTurn
 		return "", fault.New(fault.Invalid, nil, fmt.Sprintf("there are %d turns; the most that a chat keeps is %d", len(turns), MaxImportedTurns))
 	}
 	if err := s.sweep(ctx); err != nil {
-		return "", err
+		return "", stopped(ctx, err)
 	}
 	now := s.options.Now()
 	c := store.Chat{ID: newID(), Owner: owner, Created: now, Used: now}
@@ -70,6 +70,7 @@ func (s *Service) Import(ctx context.Context, owner string, turns []ImportedTurn
 		records[i] = importedTurn(i+1, c.Runs, t)
 		records[i].Begun = now
 		for j, r := range t.Runs {
+			records[i].Runs[j].Elsewhere = !replay
 			for _, p := range r.Pictures {
 				pictures = append(pictures, picture{c.Runs + j + 1, p})
 			}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"runpython/internal/chat"
 	"runpython/internal/fault"
 )
@@ -57,6 +59,32 @@ func TestImport(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What was imported without replay is not executed by an undo either.
+func TestUndoDoesNotRunWhatWasImported(t *testing.T) {
+	s, _ := newService(t, nil)
+	id, err := s.Import(t.Context(), "", cells("set x"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask(t, s, id, "set y")
+	ask(t, s, id, "set z")
+	if diff := cmp.Diff(&chat.Undone{Turn: 3, Message: do("set z"), Again: []int{2}}, undo(t, s, id)); diff != "" {
+		t.Errorf("Undo (-want +got):\n%s", diff)
+	}
+	reply := ask(t, s, id, "get y")
+	wantGot(t, reply, chat.Restored)
+	if !strings.Contains(reply.Text, "run 1 of turn 1 was left out, since it was imported") || !ask(t, s, id, "get x").IsError {
+		t.Errorf("it is told as %q; want that the cell is left out, and no x", reply.Text)
+	}
+	for range 2 {
+		undo(t, s, id) // until nothing is left but the cell
+	}
+	if done := undo(t, s, id); done.Loss == "" || done.Again != nil {
+		t.Errorf("Undo = %+v; want that the variables are lost", done)
+	}
+	wantState(t, ask(t, s, id, "get x"), chat.Reset, "was imported")
 }
 
 // Cells may ask for packages as notebooks do, and code of any length and with any fences is executed as it is.

@@ -62,14 +62,7 @@ func (s *Service) take(ctx context.Context, c *conversation, waits func()) error
 	for asked := false; ; {
 		l, record, err := s.options.Store.Take(ctx, c.id)
 		if err == nil {
-			if err := s.retrieve(ctx, l); err != nil {
-				return err
-			}
-			if err := s.load(ctx, c, record); err != nil {
-				return err
-			}
-			s.hold(c, l)
-			return nil
+			return s.begin(ctx, c, l, record)
 		}
 		if !errors.Is(err, store.ErrHeld) || waits == nil {
 			return fmt.Errorf("take over a chat: %w", err)
@@ -85,6 +78,22 @@ func (s *Service) take(ctx context.Context, c *conversation, waits func()) error
 			return err
 		}
 	}
+}
+
+// begin gets ready a chat of which this process has just taken the lease. Where that cannot be, it lets go of it: nobody
+// else would get the chat as long as this process lives.
+func (s *Service) begin(ctx context.Context, c *conversation, l store.Lease, record store.Chat) error {
+	err := s.retrieve(ctx, l)
+	if err == nil {
+		err = s.load(ctx, c, record)
+	}
+	if err != nil {
+		beside, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
+		defer cancel()
+		return errors.Join(err, s.options.Store.Release(beside, l, record.Loss))
+	}
+	s.hold(c, l)
+	return nil
 }
 
 // awaitOthers leaves a chat that this process has just given away to who has asked for it.

@@ -52,6 +52,35 @@ func tooMuch(turns int) string {
 	return fmt.Sprintf("the runs of %d turns would have to be executed again, and the most is %d", turns, maxReplayed)
 }
 
+// leftOut says why a run is not executed again, "" if it is.
+func leftOut(run store.Run) string {
+	switch {
+	case run.Elsewhere:
+		return "it was imported and has not run here"
+	case run.Cut:
+		return "its code is not kept as a whole"
+	case run.Limited:
+		return "a limit had ended it"
+	}
+	return ""
+}
+
+// neverRan says why a chat that goes on from a turn has no variables: all that it has since then was imported and has not run. Else it is "".
+func neverRan(turns []store.Turn, base int) (loss string) {
+	if base > 0 {
+		return ""
+	}
+	for _, t := range turns {
+		for _, run := range t.Runs {
+			if !run.Elsewhere {
+				return ""
+			}
+			loss = lossImported
+		}
+	}
+	return loss
+}
+
 // replay gives the chat an interpreter with its variables. When they cannot come back done is false, and the chat's loss says
 // why. After an error nothing has changed, so that the next turn does it.
 func (x *execution) replay(ctx context.Context) (done bool, err error) {
@@ -98,6 +127,9 @@ func (r *replay) run(ctx context.Context) error {
 	turns, err := x.service.turnsSince(ctx, c, r.base)
 	if err != nil {
 		return err
+	}
+	if loss := neverRan(turns, r.base); loss != "" {
+		return &givenUpError{loss}
 	}
 	for _, t := range turns {
 		for _, run := range t.Runs {
@@ -174,12 +206,11 @@ func filesAt(manifest []store.Version, turn int) []store.File {
 // again executes a run of a turn.
 func (r *replay) again(ctx context.Context, turn int, run store.Run) error {
 	x, c := r.turn, r.turn.chat
-	switch {
-	case run.Cut:
-		r.differs(turn, run, "was left out, since its code is not kept as a whole")
-		return nil
-	case run.Limited:
-		r.differs(turn, run, "was left out, since a limit had ended it")
+	if run.Dropped > 0 {
+		r.otherwise = append(r.otherwise, fmt.Sprintf("the runs of turn %d before run %d were left out, since only the latest %d of a turn are kept", turn, run.Number, keptRuns))
+	}
+	if why := leftOut(run); why != "" {
+		r.differs(turn, run, "was left out, since "+why)
 		return nil
 	}
 	x.report(Progress{Step: fmt.Sprintf("executing turn %d again", turn)})

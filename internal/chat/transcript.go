@@ -36,6 +36,9 @@ func (s *Service) note(ctx context.Context, c *conversation, e agent.Exchange, r
 	for i, r := range runs[first:] {
 		t.Runs = append(t.Runs, keptRun(c.runs-len(runs)+first+i+1, r))
 	}
+	if first > 0 {
+		t.Runs[0].Dropped = first
+	}
 	gone, err := s.options.Store.SaveTurn(save, c.lease, c.record(), t, keptTurns)
 	if err != nil {
 		return fmt.Errorf("save a turn: %w", lostWrite(err))

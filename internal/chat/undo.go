@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"runpython/internal/fault"
 	"runpython/internal/store"
@@ -21,7 +22,8 @@ type Undone struct {
 // Undo takes the latest turn of a chat of owner back: transcript, results, files and variables. These come back with the next turn,
 // from a checkpoint and by executing the runs since then again. It waits for a turn that is under way, also in another process. All of
 // it is done or nothing, whenever the process ends. An unknown chat and one of someone else are store.ErrNotFound alike; where
-// there is no turn, or what was before it is not kept, it is fault.NotFound.
+// there is no turn, or what was before it is not kept, it is fault.NotFound. With an error beside it, an Undone is done, but may
+// not say all of what follows.
 func (s *Service) Undo(ctx context.Context, owner, id string) (*Undone, error) {
 	c, err := s.seize(ctx, owner, id, nil)
 	if err != nil {
@@ -38,7 +40,7 @@ func (s *Service) Undo(ctx context.Context, owner, id string) (*Undone, error) {
 	last := turns[0]
 	u := store.Undo{Turn: last.Number, Used: s.options.Now()}
 	if len(last.Runs) > 0 {
-		u.Run = last.Runs[0].Number
+		u.Run = last.Runs[0].Number - last.Runs[0].Dropped
 	}
 	gone, err := s.options.Store.Undo(ctx, c.lease, u)
 	if errors.Is(err, store.ErrForgotten) {
@@ -57,7 +59,8 @@ func (s *Service) Undo(ctx context.Context, owner, id string) (*Undone, error) {
 		err = s.load(beside, c, record)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("read a chat of which a turn was undone: %w", err), s.leaveChat(c))
+		s.drop(c) // whoever comes next reads it again
+		return nil, errors.Join(fmt.Errorf("read a chat of which a turn was undone: %w", err), s.options.Store.Release(beside, c.lease, ""))
 	}
 	done := &Undone{Turn: last.Number, Message: beginOf(last.Message)}
 	return done, s.foresee(beside, c, done)
@@ -72,8 +75,11 @@ func (s *Service) foresee(ctx context.Context, c *conversation, u *Undone) error
 		return nil
 	}
 	turns, err := s.turnsSince(ctx, c, u.Base)
+	if u.Loss = neverRan(turns, u.Base); u.Loss != "" {
+		return nil
+	}
 	for _, t := range turns {
-		if len(t.Runs) > 0 {
+		if slices.ContainsFunc(t.Runs, func(r store.Run) bool { return leftOut(r) == "" }) {
 			u.Again = append(u.Again, t.Number)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"runpython/internal/agent"
 	"runpython/internal/chat"
 	"runpython/internal/fault"
 	"runpython/internal/store"
@@ -268,5 +269,50 @@ func TestForkWithoutVariables(t *testing.T) {
 	plain, _ := newService(t, nil)
 	if forked, err = plain.Fork(t.Context(), "", ask(t, plain, "", "set x").ChatID); err != nil || forked.Loss == "" {
 		t.Errorf("Fork without checkpoints = %+v, %v; want that the variables are not in it", forked, err)
+	}
+}
+
+// Of a turn with more runs than are kept the first cannot be executed again, which is told; what they had made goes with the turn.
+func TestUndoOfManyRuns(t *testing.T) {
+	s, _ := newService(t, withAgent(func(ctx context.Context, task agent.Task) (*agent.Answer, error) {
+		_, err := runWords(ctx, task, append([]string{"picture p", "set x"}, slices.Repeat([]string{"set y"}, 16)...)...)
+		return &agent.Answer{End: agent.Answered, Words: "done", Exchange: agent.Exchange{Message: task.Message, Answer: "done"}}, err
+	}))
+	other := ask(t, s, "", "picture p")
+	id := send(t, s, "", plain).ChatID
+	picture := strings.Replace(other.Images[0].URI, other.ChatID, id, 1)
+	if got := read(t, s, picture); got == "" || strings.Contains(got, "no ") {
+		t.Fatalf("the picture of the first run is %q", got)
+	}
+	ask(t, s, id, "set z")
+	undo(t, s, id)
+	reply := ask(t, s, id, "get y")
+	wantGot(t, reply, chat.Restored)
+	if !strings.Contains(reply.Text, "the runs of turn 1 before run 3 were left out") {
+		t.Errorf("it is told as %q", reply.Text)
+	}
+	undo(t, s, id)
+	undo(t, s, id)
+	if _, _, err := s.OpenFile(t.Context(), "", picture); err == nil {
+		t.Error("a picture of the undone turn is there")
+	}
+}
+
+// A chat that is copied makes no room for its copy.
+func TestForkOfTheOldestChat(t *testing.T) {
+	s, _ := newService(t, func(o *chat.Options) { o.Limits.Chats = 2 })
+	id := ask(t, s, "", "set x").ChatID
+	other := ask(t, s, "", "set y").ChatID
+	forked, err := s.Fork(t.Context(), "", id)
+	if err != nil {
+		t.Fatalf("Fork = %v", err)
+	}
+	for _, there := range []string{id, forked.ID} {
+		if _, err := s.Transcript(t.Context(), "", there); err != nil {
+			t.Errorf("Transcript(%q) = %v", there, err)
+		}
+	}
+	if _, err := s.Transcript(t.Context(), "", other); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("Transcript of the chat that makes room = %v; want not found", err)
 	}
 }

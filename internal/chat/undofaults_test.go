@@ -8,12 +8,15 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"runpython/internal/chat"
 	"runpython/internal/fault"
 	"runpython/internal/store"
+	"runpython/internal/store/database"
 )
 
 // A process that was killed right after the undo was written leaves a chat that goes on as it was before the turn, and what nobody
@@ -118,4 +121,47 @@ func TestReplayThatTakesTooLong(t *testing.T) {
 	}
 	wantState(t, ask(t, s, id, "set z"), chat.Reset, "took longer than the turn may")
 	wantGot(t, ask(t, s, id, "get z"), chat.Kept)
+}
+
+// unreadable is a store that does not give turns as long as it is told so.
+type unreadable struct {
+	*database.Store
+	broken atomic.Bool
+	breaks bool // once a turn was undone
+}
+
+func (u *unreadable) Undo(ctx context.Context, l store.Lease, n store.Undo) (store.Undone, error) {
+	defer u.broken.Store(u.breaks)
+	return u.Store.Undo(ctx, l, n) //nolint:wrapcheck // the same contract
+}
+
+func (u *unreadable) Turns(ctx context.Context, id string, most int) ([]store.Turn, error) {
+	if u.broken.Load() {
+		return nil, fault.New(fault.Busy, nil, "the database cannot be read")
+	}
+	return u.Store.Turns(ctx, id, most) //nolint:wrapcheck // the same contract
+}
+
+// A process that takes a chat, or undoes a turn of it, and cannot read what there is lets go of it: else nobody would get the
+// chat as long as that process lives.
+func TestChatThatCannotBeReadIsLetGo(t *testing.T) {
+	for _, what := range []string{"taken", "undone"} {
+		t.Run(what, func(t *testing.T) {
+			m := machine{t.TempDir()}
+			a, _ := m.sleeping(t, nil)
+			broken := &unreadable{Store: m.records(t), breaks: true}
+			b, _ := m.sleeping(t, func(o *chat.Options) { o.Store = broken })
+			id := ask(t, a, "", "set x").ChatID
+			ask(t, a, id, "set y")
+			broken.broken.Store(what == "taken")
+			if _, err := b.Undo(t.Context(), "", id); err == nil {
+				t.Fatal("Undo in a chat that cannot be read is no error")
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // else it would wait for ever
+			defer cancel()
+			if reply, err := a.Turn(ctx, chat.Request{ChatID: id, Message: do("get x")}); err != nil || reply.IsError || reply.State != chat.Restored {
+				t.Errorf("the next turn of another process: %+v, %v; want it, with the variables", reply, err)
+			}
+		})
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -25,55 +24,78 @@ type bookOutput struct {
 	Traceback []string                   `json:"traceback"`
 }
 
+// A pile is a text of many parts, each of which is copied once: a cell may have a million.
+type pile struct {
+	text strings.Builder
+	open bool // it does not end with a line
+}
+
+func (p *pile) add(part string) {
+	if part != "" {
+		p.text.WriteString(part)
+		p.open = !strings.HasSuffix(part, "\n")
+	}
+}
+
+// below adds a part on a line of its own.
+func (p *pile) below(part string) {
+	if p.open && part != "" {
+		p.add("\n")
+	}
+	p.add(part)
+}
+
+// gathered is what the outputs of a cell come to.
+type gathered struct {
+	run                   chat.ImportedRun
+	stdout, stderr, value pile
+	named                 map[string]bool // pictures of the run
+	number                int             // of the last one that was given a name
+}
+
 // run is code with what the cell says that it gave.
 func (in *reader) run(code string, outputs []json.RawMessage) chat.ImportedRun {
-	r := chat.ImportedRun{Run: chat.Run{Code: code}}
+	g := &gathered{run: chat.ImportedRun{Run: chat.Run{Code: code}}, named: make(map[string]bool)}
 	for _, raw := range outputs {
 		var o bookOutput
-		if err := json.Unmarshal(raw, &o); err != nil || !in.output(&r, o) {
+		if err := json.Unmarshal(raw, &o); err != nil || !g.output(o) {
 			in.outputs++
 		}
 	}
-	return r
+	g.run.Stdout, g.run.Stderr, g.run.Value = g.stdout.text.String(), g.stderr.text.String(), g.value.text.String()
+	return g.run
 }
 
 // output adds an output to a run, and reports whether there is something of it.
-func (in *reader) output(r *chat.ImportedRun, o bookOutput) bool {
+func (g *gathered) output(o bookOutput) bool {
 	switch o.Type {
 	case "stream":
 		if o.Name == "stderr" || o.Stream == "stderr" {
-			r.Stderr += string(o.Text)
+			g.stderr.add(string(o.Text))
 		} else {
-			r.Stdout += string(o.Text)
+			g.stdout.add(string(o.Text))
 		}
 		return true
 	case "error", "pyerr":
-		r.Error, r.Limited = o.failure()
+		g.run.Error, g.run.Limited = o.failure()
 		return true
 	case "execute_result", "pyout":
-		pictured := addPictures(r, o)
+		pictured := g.pictures(o)
 		plain := o.plain()
-		r.Value = joined(r.Value, plain)
+		g.value.below(plain)
 		return pictured || plain != ""
 	case "display_data":
-		if addPictures(r, o) {
+		if g.pictures(o) {
 			return true
 		}
 		plain := o.plain()
 		if plain != "" {
-			r.Stdout = joined(r.Stdout, plain) + "\n"
+			g.stdout.below(plain)
+			g.stdout.add("\n")
 		}
 		return plain != ""
 	}
 	return false
-}
-
-// joined puts texts below each other.
-func joined(above, below string) string {
-	if above != "" && below != "" && !strings.HasSuffix(above, "\n") {
-		return above + "\n" + below
-	}
-	return above + below
 }
 
 // plain is the text of an output.
@@ -123,8 +145,8 @@ func plainText(s string) string {
 	}
 }
 
-// addPictures adds the pictures of an output to those of a run, and reports whether there were some.
-func addPictures(r *chat.ImportedRun, o bookOutput) bool {
+// pictures adds the pictures of an output to those of a run, and reports whether there were some.
+func (g *gathered) pictures(o bookOutput) bool {
 	found := false
 	for _, p := range []struct {
 		kind  string
@@ -143,23 +165,23 @@ func addPictures(r *chat.ImportedRun, o bookOutput) bool {
 		if err != nil || len(data) == 0 {
 			continue
 		}
-		r.Pictures = append(r.Pictures, chat.Picture{Name: pictureName(r, o.plain(), p.kind), MIMEType: "image/" + p.kind, Data: data})
+		g.run.Pictures = append(g.run.Pictures, chat.Picture{Name: g.pictureName(o.plain(), p.kind), MIMEType: "image/" + p.kind, Data: data})
 		found = true
 	}
 	return found
 }
 
 // pictureName is the name that a picture had in a chat, or a new one.
-func pictureName(r *chat.ImportedRun, was, kind string) string {
-	taken := func(name string) bool {
-		return slices.ContainsFunc(r.Pictures, func(p chat.Picture) bool { return p.Name == name })
-	}
+func (g *gathered) pictureName(was, kind string) string {
 	number, ok := strings.CutPrefix(strings.TrimSuffix(was, "."+kind), "figure-")
-	if n, err := strconv.Atoi(number); ok && err == nil && was == fmt.Sprintf("figure-%d.%s", n, kind) && n > 0 && !taken(was) {
+	n, err := strconv.Atoi(number)
+	if ok && err == nil && was == fmt.Sprintf("figure-%d.%s", n, kind) && n > 0 && !g.named[was] {
+		g.named[was] = true
 		return was
 	}
-	for n := len(r.Pictures) + 1; ; n++ {
-		if name := fmt.Sprintf("figure-%d.%s", n, kind); !taken(name) {
+	for g.number = max(g.number, len(g.run.Pictures)) + 1; ; g.number++ {
+		if name := fmt.Sprintf("figure-%d.%s", g.number, kind); !g.named[name] {
+			g.named[name] = true
 			return name
 		}
 	}

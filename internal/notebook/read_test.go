@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -167,4 +168,21 @@ func FuzzReadIPYNB(f *testing.F) {
 			t.Errorf("warnings of %d bytes", n)
 		}
 	})
+}
+
+// Many small outputs take memory in proportion to them: each is copied once.
+func TestManyOutputsAreRead(t *testing.T) {
+	const count = 50_000
+	book := `{"nbformat": 4, "cells": [{"cell_type": "code", "source": "1", "outputs": [` +
+		strings.Repeat(`{"output_type": "stream", "text": "x"},`, count-1) + `{"output_type": "stream", "text": "x"}]}]}`
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got := readString(t, book)
+	runtime.ReadMemStats(&after)
+	if n := len(got.Turns[0].Runs[0].Stdout); n != count {
+		t.Errorf("%d bytes were read; want %d", n, count)
+	}
+	if spent := (after.TotalAlloc - before.TotalAlloc) / uint64(len(book)); spent > 200 {
+		t.Errorf("reading took %d times the memory of the notebook", spent)
+	}
 }

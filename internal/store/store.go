@@ -103,7 +103,9 @@ type Run struct {
 	Value  string `json:"value,omitempty"` // of the last expression
 	Error  string `json:"error,omitempty"` // the traceback, or the limit that ended the run
 
-	Limited bool `json:"limited,omitempty"` // Error tells of a limit
+	Limited   bool `json:"limited,omitempty"`   // Error tells of a limit
+	Elsewhere bool `json:"elsewhere,omitempty"` // it is of a chat that was imported, and has not run here
+	Dropped   int  `json:"dropped,omitempty"`   // how many runs of the turn before it are not kept
 }
 
 // A Checkpoint is an image of a chat's interpreter.

@@ -150,7 +150,7 @@ func (s *Store) explain(what string, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrHeld), errors.Is(err, store.ErrLost),
-		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		errors.Is(err, store.ErrForgotten), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 	default:
 		err = s.dialect.Explain(err)
 	}

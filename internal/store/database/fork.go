@@ -13,8 +13,8 @@ import (
 // Fork adds a copy of a chat, which nobody has then: all that belongs to it but its checkpoints, of which the copy has its own.
 func (s *Store) Fork(ctx context.Context, l store.Lease, f store.Fork) error {
 	return s.writeTo(ctx, "fork a chat", l, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO chats (`+chatColumns+`, fence, wanted, holder)
-			SELECT $2, subject, $3, $3, runs, packages, $4, replay, horizon, $5, 0, NULL FROM chats WHERE id = $1`,
+		_, err := tx.ExecContext(ctx, `INSERT INTO chats (`+chatColumns+`, fence, wrote, wanted, holder)
+			SELECT $2, subject, $3, $3, runs, packages, $4, replay, horizon, $5, $5, 0, NULL FROM chats WHERE id = $1`,
 			l.Chat, f.ID, nanoseconds(f.Begun), f.Loss, store.FirstFence)
 		if err != nil {
 			return err //nolint:wrapcheck // change does

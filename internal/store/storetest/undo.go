@@ -145,6 +145,8 @@ func testFork(t *testing.T, d Database) {
 		t.Fatal(err)
 	}
 	fork := take(t, other, "b")
+	wrote, err := other.Wrote(t.Context(), "b")
+	equal(t, "the fence with which it was written", int64(store.FirstFence), wrote, err)
 	c, err := other.Chat(t.Context(), "b")
 	equal(t, "the copy", store.Chat{ID: "b", Owner: "o\xff", Created: start(), Used: start(), Runs: 2, Loss: "why", Packages: "p"}, c, err)
 	all, err := other.Checkpoints(t.Context(), "b")
