@@ -84,6 +84,7 @@ type Limiter interface {
 // Events of a Recorder and a Limiter.
 const (
 	EventRegistered = "client_registered" // also asked for
+	EventRemoved    = "client_removed"
 	EventApproved   = "client_allowed"
 	EventDenied     = "client_denied"
 	EventIssued     = "token_issued"
