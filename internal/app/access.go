@@ -182,7 +182,11 @@ func (a *Accounts) RegisterClient(ctx context.Context, name string, redirects []
 	if withSecret {
 		m.AuthMethod = oauth.SecretMethod
 	}
-	return oauth.AddManual(ctx, a.records, m, time.Now()) //nolint:wrapcheck // it says what it is
+	added, err := oauth.AddManual(ctx, a.records, m, time.Now())
+	if err == nil {
+		a.app.audit.Record(ctx, oauth.EventRegistered, "", "", added.ID)
+	}
+	return added, err //nolint:wrapcheck // it says what it is
 }
 
 // Clients returns the clients that were added by hand.
@@ -195,6 +199,9 @@ func (a *Accounts) RemoveClient(ctx context.Context, id string) error {
 	err := a.records.RemoveClient(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return fault.New(fault.NotFound, err, fmt.Sprintf("there is no client %q: `runpython client list` shows those that are there", id))
+	}
+	if err == nil {
+		a.app.audit.Record(ctx, oauth.EventRemoved, "", "", id)
 	}
 	return err //nolint:wrapcheck // it says what it is
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"strings"
 	"sync/atomic"
 
 	"runpython/internal/audit"
@@ -31,15 +30,19 @@ func openAudit(c config.Config, m *metrics.Metrics, log *slog.Logger) (*auditor,
 	return &auditor{events: events, metrics: m, log: log}, nil
 }
 
-// Record notes what those who decide who may call have done: whose it is, from which address it came, what it is about. Only the
-// first words of an event, up to a colon, are its kind.
+// Record notes what those who decide who may call have done: whose it is, from which address it came, what it is about. What
+// comes from no address is the doing of the operator at the command line, whosever it is.
 func (a *auditor) Record(ctx context.Context, event, subject, address, about string) {
-	kind, _, _ := strings.Cut(event, ":")
-	kind = strings.NewReplacer(" ", "_", "-", "_").Replace(kind)
 	if a.metrics != nil {
-		a.metrics.Auth(kind)
+		a.metrics.Auth(event)
 	}
-	a.record(ctx, audit.Event{Kind: audit.Kind(kind), Subject: subject, Address: address, Object: about})
+	if address == "" {
+		address = caller.FromContext(ctx).String()
+	}
+	if address == "" {
+		subject = ""
+	}
+	a.record(ctx, audit.Event{Kind: audit.Kind(event), Subject: subject, Address: address, Object: about})
 }
 
 // record writes an event, with the address of the caller that ctx has. Without one and without a subject

@@ -8,35 +8,29 @@ import (
 	"net/http"
 	"net/netip"
 	"strconv"
-	"strings"
 	"time"
 
 	"runpython/internal/caller"
 	"runpython/internal/config"
 	"runpython/internal/fault"
+	"runpython/internal/identity"
 	"runpython/internal/limit"
 	"runpython/internal/metrics"
+	"runpython/internal/oauth"
 )
 
 // limits are what each caller may do. Loopback addresses have none: behind a proxy that was not named everybody has one of
 // those, and would be shut out together.
 type limits struct {
-	requests *limit.Table // of addresses
-	events   map[string]*limit.Table
-	calls    *limit.Table // of accounts, or of addresses where nobody signs in
+	requests *limit.Table            // of addresses
+	events   map[string]*limit.Table // of addresses, by what they do: events of those who decide who may call
+	calls    *limit.Table            // of accounts, or of addresses where nobody signs in
 	runs     *limit.Places
 	metrics  *metrics.Metrics
 }
 
 // documentsPerMinute is how many documents of clients are fetched because of one address.
 const documentsPerMinute = 60
-
-// Events of those who decide who may call, for Allow.
-const (
-	eventSignIn   = "signed in"
-	eventRegister = "client registered"
-	eventDocument = "client metadata fetched"
-)
 
 func newLimits(c config.Config, m *metrics.Metrics) *limits {
 	table := func(events int, per time.Duration) *limit.Table {
@@ -45,8 +39,8 @@ func newLimits(c config.Config, m *metrics.Metrics) *limits {
 	return &limits{
 		requests: table(c.AddressRequests, time.Minute),
 		events: map[string]*limit.Table{
-			eventSignIn: table(c.AddressSignIns, time.Minute), eventRegister: table(c.AddressRegistrations, time.Hour),
-			eventDocument: table(documentsPerMinute, time.Minute),
+			identity.EventSignedIn: table(c.AddressSignIns, time.Minute), oauth.EventRegistered: table(c.AddressRegistrations, time.Hour),
+			oauth.EventDocument: table(documentsPerMinute, time.Minute),
 		},
 		calls: table(c.UserCalls, time.Minute), runs: limit.NewPlaces(c.UserRuns), metrics: m,
 	}
@@ -95,7 +89,7 @@ func (l *limits) Allow(event, address string) (wait time.Duration, ok bool) {
 		return 0, true
 	}
 	if wait = table.Take(quotaOf(a)); wait > 0 {
-		l.metrics.Refused(strings.ReplaceAll(event, " ", "_"))
+		l.metrics.Refused(event)
 	}
 	return wait, wait == 0
 }

@@ -17,6 +17,8 @@ import (
 	"runpython/internal/config"
 	"runpython/internal/fault"
 	"runpython/internal/guesttest"
+	"runpython/internal/identity"
+	"runpython/internal/oauth"
 )
 
 func from(ctx context.Context, address string) context.Context {
@@ -119,9 +121,9 @@ func TestEventsOfAnAddress(t *testing.T) {
 			event, address string
 			wait           time.Duration
 		}{
-			{"signed in", "192.0.2.1", 0}, {"signed in", "192.0.2.1", 0}, {"signed in", "192.0.2.1", 30 * time.Second}, {"signed in", "192.0.2.2", 0},
-			{"client registered", "192.0.2.1", 0}, {"client registered", "192.0.2.1", time.Hour},
-			{"something else", "192.0.2.1", 0}, {"client registered", "", 0}, {"client registered", "::1", 0}, {"client registered", "::1", 0},
+			{identity.EventSignedIn, "192.0.2.1", 0}, {identity.EventSignedIn, "192.0.2.1", 0}, {identity.EventSignedIn, "192.0.2.1", 30 * time.Second}, {identity.EventSignedIn, "192.0.2.2", 0},
+			{oauth.EventRegistered, "192.0.2.1", 0}, {oauth.EventRegistered, "192.0.2.1", time.Hour},
+			{"something else", "192.0.2.1", 0}, {oauth.EventRegistered, "", 0}, {oauth.EventRegistered, "::1", 0}, {oauth.EventRegistered, "::1", 0},
 		} {
 			if wait, ok := allow(tt.event, tt.address); wait != tt.wait || ok != (tt.wait == 0) {
 				t.Errorf("%s from %s: wait %v, %v; want %v", tt.event, tt.address, wait, ok, tt.wait)
@@ -133,9 +135,9 @@ func TestEventsOfAnAddress(t *testing.T) {
 // What those who decide who may call have done is in the audit log.
 func TestRecordedEvents(t *testing.T) {
 	data := t.TempDir()
-	app.RecordEvent(t, data, "grant revoked: a code came again", "ada", "192.0.2.1", "client-1")
+	app.RecordEvent(t, data, oauth.EventReplayed, "ada", "192.0.2.1", "client-1")
 	lines, text := auditLines(t, data)
-	if len(lines) != 1 || lines[0] != (audited{Kind: "grant_revoked", Subject: "ada", Address: "192.0.2.1"}) || !strings.Contains(text, `"object":"client-1"`) {
+	if len(lines) != 1 || lines[0] != (audited{Kind: "grant_replayed", Subject: "ada", Address: "192.0.2.1"}) || !strings.Contains(text, `"object":"client-1"`) {
 		t.Errorf("the audit log has %s", text)
 	}
 }

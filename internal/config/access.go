@@ -49,7 +49,7 @@ const (
 // accessSettings are those about who may call.
 func accessSettings() []setting {
 	return []setting{
-		entry("public-url", publicURL(), "URL under which clients reach the server, such as https://run.example.org; with it they sign in", []string{serve},
+		entry("public-url", publicURL(), "URL under which clients reach the server, such as https://run.example.org; with it they sign in; that of --domain where there is one", []string{serve},
 			func(c *Config) *string { return &c.PublicURL }),
 		entry("auth", optional(choice(AuthOAuth, AuthNone)), "\"oauth\" as --public-url, or \"none\" to let everybody who reaches the address run code", []string{serve},
 			func(c *Config) *string { return &c.Auth }),

@@ -98,7 +98,7 @@ type Config struct {
 	Listen      string   // host:port of the MCP endpoint; port 0 is any free one
 	AllowHosts  []string // names, without port, under which clients may reach it beside its addresses
 	AdminListen string   // host:port of health and metrics, or ""
-	PublicURL   string   // URL under which clients reach the server, without a path and a slash at the end; "" for none
+	PublicURL   string   // URL under which clients reach the server, without a path and a slash at the end; "" for none. Load takes that of Domains
 	Auth        string   // "" (what the addresses ask for), AuthOAuth or AuthNone
 	Discovery   string   // DiscoveryPublic or DiscoveryPrivate
 	Clients     string   // ClientsOpen, ClientsDocuments or ClientsManual

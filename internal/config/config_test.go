@@ -359,6 +359,9 @@ func TestServeAddresses(t *testing.T) {
 		"--listen=0.0.0.0:1 --public-url=https://h":                 nil,
 		"--listen=127.0.0.1:1 --public-url=https://h --auth=none":   {"https://h"},
 		"--listen=127.0.0.1:1":                                      nil,
+		"--listen=127.0.0.1:1 --domain=h --auth=none":               {"h"},
+		"--domain=h --auth=none":                                    {":443"},
+		"--domain=h":                                                nil,
 	} {
 		c, err := load(environ(), strings.Fields(args)...)
 		if err != nil {

@@ -86,6 +86,7 @@ func (f *Flags) Load(env Lookup) (Config, error) {
 		return Config{}, err
 	}
 	c.listenWhere(f.base.Listen)
+	c.reachedWhere()
 	if c.Data == "" {
 		return Config{}, &Error{Where: "--data", Reason: "must be given, since the environment names no home directory"}
 	}

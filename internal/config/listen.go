@@ -3,6 +3,7 @@ package config
 import (
 	"net"
 	"strconv"
+	"strings"
 )
 
 // splitAddress takes host:port apart; ok says that the port is a number in range.
@@ -48,6 +49,23 @@ func (c *Config) listenWhere(plain string) {
 	}
 }
 
+// reachedWhere fills in the public URL that nobody has set: that of the first of the Domains, unless everybody may call. With port
+// 0 there is none before the server listens, which CheckServe refuses.
+func (c *Config) reachedWhere() {
+	_, port, ok := splitAddress(c.Listen)
+	if len(c.Domains) == 0 || c.PublicURL != "" || c.Auth == AuthNone || !ok || port == 0 {
+		return
+	}
+	host := strings.ToLower(strings.TrimSuffix(c.Domains[0], "."))
+	if port != httpsPort {
+		host += ":" + strconv.Itoa(int(port))
+	}
+	c.PublicURL = "https://" + host
+}
+
+// httpsPort is that of addresses without one.
+const httpsPort = 443
+
 // TLS tells whether serve speaks TLS.
 func (c Config) TLS() bool { return c.TLSCert != "" || len(c.Domains) > 0 }
 
@@ -61,6 +79,10 @@ func (c Config) checkTLS() error {
 	case len(c.Domains) > 0 && !c.ACMEAgree:
 		return &Error{Where: "--domain", Value: c.Domains[0], Reason: "gets certificates from an ACME server, Let's Encrypt unless --acme-url names another, " +
 			"whose terms of service you must have accepted: say so with --acme-agree"}
+	case len(c.Domains) > 0 && c.PublicURL == "" && c.Auth != AuthNone:
+		return &Error{Where: "--listen", Value: c.Listen, Reason: "says no port under which --domain could be reached: name one, or say --public-url"}
+	case c.TLS() && strings.HasPrefix(c.PublicURL, "http:"):
+		return &Error{Where: "--public-url", Value: c.PublicURL, Reason: "must be https: with --domain or --tls-cert the server speaks TLS"}
 	case c.HTTPListen != "" && !c.TLS():
 		return &Error{Where: "--http-listen", Value: c.HTTPListen, Reason: "leads to TLS, which needs --domain or --tls-cert"}
 	}
@@ -111,8 +133,11 @@ func (c Config) OpenToAll() []string {
 			open = append(open, a)
 		}
 	}
-	if c.PublicURL != "" && !isLoopbackHost(c.PublicHost()) {
+	switch {
+	case c.PublicURL != "" && !isLoopbackHost(c.PublicHost()):
 		open = append(open, c.PublicURL)
+	case len(c.Domains) > 0 && len(open) == 0: // others come by a forwarded port
+		open = append(open, c.Domains[0])
 	}
 	return open
 }

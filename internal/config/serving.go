@@ -35,7 +35,7 @@ func servingSettings() []setting {
 			func(c *Config) *string { return &c.TLSCert }),
 		entry("tls-key", file(), "its key, a PEM file", []string{serve},
 			func(c *Config) *string { return &c.TLSKey }),
-		repeated("domain", hostName(), "speak TLS under this name, on port 443, with certificates got by ACME; may be repeated", []string{serve},
+		repeated("domain", hostName(), "speak TLS under this name, on port 443, with certificates got by ACME; people sign in at the first one; may be repeated", []string{serve},
 			func(c *Config) *[]string { return &c.Domains }),
 		entry("http-listen", httpAddressOrAuto(), "address that leads from plain HTTP to TLS; auto is :80 with --domain", []string{serve},
 			func(c *Config) *string { return &c.HTTPListen }),

@@ -27,6 +27,29 @@ func TestAddressesWithDomains(t *testing.T) {
 	}
 }
 
+// Who names the server by --domain has people sign in there, unless everybody may call.
+func TestPublicURLOfDomains(t *testing.T) {
+	for _, tt := range []struct{ args, url string }{
+		{"", ""},
+		{"--domain=run.example", "https://run.example"},
+		{"--domain=Run.Example. --domain=b.example", "https://run.example"},
+		{"--domain=run.example --listen=0.0.0.0:8443", "https://run.example:8443"},
+		{"--domain=run.example --listen=127.0.0.1:443", "https://run.example"},
+		{"--domain=run.example --auth=oauth", "https://run.example"},
+		{"--domain=run.example --public-url=https://b.example:1", "https://b.example:1"},
+		{"--domain=run.example --auth=none", ""},
+		{"--domain=run.example --listen=:0", ""},
+	} {
+		c, err := load(environ(), strings.Fields(tt.args)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.PublicURL != tt.url || c.SignIn() != (tt.url != "") {
+			t.Errorf("%q: people sign in at %q: %v, want at %q", tt.args, c.PublicURL, c.SignIn(), tt.url)
+		}
+	}
+}
+
 func TestTLSSettings(t *testing.T) {
 	for _, tt := range []struct {
 		args string
@@ -36,6 +59,12 @@ func TestTLSSettings(t *testing.T) {
 		{"--tls-cert=/etc/passwd", "--tls-key"},
 		{"--tls-key=/etc/passwd", "--tls-cert"},
 		{"--domain=run.example --acme-agree --auth=none", ""},
+		{"--domain=run.example --acme-agree", ""},
+		{"--domain=run.example --acme-agree --auth=oauth", ""},
+		{"--domain=run.example --acme-agree --listen=127.0.0.1:0", "--listen"},
+		{"--domain=run.example --acme-agree --listen=127.0.0.1:0 --public-url=https://run.example", ""},
+		{"--domain=run.example --acme-agree --public-url=http://127.0.0.1:8000", "must be https"},
+		{"--tls-cert=/etc/passwd --tls-key=/etc/passwd --public-url=http://localhost", "must be https"},
 		{"--domain=run.example --auth=none", "--acme-agree"},
 		{"--domain=run.example --acme-agree --tls-cert=/etc/passwd --tls-key=/etc/passwd", "leave out"},
 		{"--http-listen=127.0.0.1:80", "--domain"},

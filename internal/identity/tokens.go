@@ -67,7 +67,7 @@ func (s *Service) CreateToken(ctx context.Context, n NewToken) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("make a token: %w", err)
 	}
-	s.Record.Record(ctx, EventTokenMade, u.ID, "", n.Name)
+	s.Record.Record(ctx, EventTokenMade, u.ID, "", u.Name+"/"+n.Name)
 	return token, nil
 }
 
@@ -121,7 +121,7 @@ func (s *Service) RevokeToken(ctx context.Context, name, user string) error {
 	for _, g := range grants {
 		if g.Name == name {
 			found = true
-			if err := s.Revoke(ctx, g.ID, u, ""); err != nil {
+			if err := s.revoke(ctx, g.ID, u, func() { s.Record.Record(ctx, EventRevoked, u.ID, "", u.Name+"/"+name) }); err != nil {
 				return err
 			}
 		}
@@ -139,6 +139,11 @@ func (s *Service) Grants(ctx context.Context, u store.User) ([]store.Grant, erro
 
 // Revoke ends something that a user has allowed, with all its tokens. What is not the user's is fault.NotFound.
 func (s *Service) Revoke(ctx context.Context, id string, u store.User, address string) error {
+	return s.revoke(ctx, id, u, func() { s.Record.Record(ctx, EventRevoked, u.ID, address, id) })
+}
+
+// revoke is Revoke, which tells of it by done.
+func (s *Service) revoke(ctx context.Context, id string, u store.User, done func()) error {
 	err := s.Store.RemoveGrant(ctx, id, u.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		return fault.New(fault.NotFound, err, "this is not connected any more")
@@ -146,6 +151,6 @@ func (s *Service) Revoke(ctx context.Context, id string, u store.User, address s
 	if err != nil {
 		return fmt.Errorf("revoke: %w", err)
 	}
-	s.Record.Record(ctx, EventRevoked, u.ID, address, id)
+	done()
 	return nil
 }

@@ -44,7 +44,10 @@ type fixture struct {
 	denied map[string]bool // what the limiter refuses
 }
 
-func (f *fixture) Record(_ context.Context, event, _, _, _ string) {
+func (f *fixture) Record(_ context.Context, event, subject, _, _ string) {
+	if event != oauth.EventRegistered && subject != f.user.ID { // who registers is not known
+		f.t.Errorf("%s is recorded of %q, want %q", event, subject, f.user.ID)
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.events = append(f.events, event)

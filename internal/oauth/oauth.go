@@ -61,7 +61,7 @@ type Store interface {
 	AddCode(ctx context.Context, c store.Code) error
 	RedeemCode(ctx context.Context, hash store.Digest, now time.Time, issue func(store.Code) (store.Issued, error)) error
 	Rotate(ctx context.Context, hash store.Digest, now time.Time, repeats store.Repeats, issue func(store.Grant, store.Token) (store.Issued, error)) error
-	RemoveToken(ctx context.Context, hash store.Digest, client string) (found bool, err error)
+	RemoveToken(ctx context.Context, hash store.Digest, client string) (subject string, err error)
 }
 
 // A ClientStore keeps clients.
@@ -84,6 +84,7 @@ type Limiter interface {
 // Events of a Recorder and a Limiter.
 const (
 	EventRegistered = "client_registered" // also asked for
+	EventRemoved    = "client_removed"
 	EventApproved   = "client_allowed"
 	EventDenied     = "client_denied"
 	EventIssued     = "token_issued"

@@ -137,13 +137,13 @@ type story struct{ event, subject, client string }
 
 // told makes of what the store says what the client is told, and records it.
 func (s *Server) told(r *http.Request, err error, done story) error {
-	bad := (*wireError)(nil)
+	bad, spent := (*wireError)(nil), (*store.SpentError)(nil)
 	switch {
 	case err == nil:
 		s.record(r, done.event, done.subject, done.client)
 		return nil
-	case errors.Is(err, store.ErrSpent):
-		s.record(r, EventReplayed, "", done.client)
+	case errors.As(err, &spent):
+		s.record(r, EventReplayed, spent.Subject, done.client)
 		return errInvalidGrant()
 	case errors.Is(err, store.ErrNotFound):
 		return errInvalidGrant()
@@ -201,13 +201,13 @@ func (s *Server) revoke(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, refuse(codeInvalidRequest, "token is missing"))
 		return
 	}
-	found, err := s.Store.RemoveToken(r.Context(), secret.Digest(token), client.ID)
+	subject, err := s.Store.RemoveToken(r.Context(), secret.Digest(token), client.ID)
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
-	if found {
-		s.record(r, EventRevoked, "", client.ID)
+	if subject != "" {
+		s.record(r, EventRevoked, subject, client.ID)
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusOK)

@@ -11,9 +11,18 @@ var (
 	// ErrFull means that a bound is reached, and nothing may make room.
 	ErrFull = errors.New("there are too many already")
 	// ErrSpent means that something which is good for one use was used before. What its first use gave is
-	// revoked now.
+	// revoked now. Who got that is in a SpentError.
 	ErrSpent = errors.New("it was used before")
 )
+
+// A SpentError is an ErrSpent with whom it concerns.
+type SpentError struct{ Subject string }
+
+// Error implements error.
+func (*SpentError) Error() string { return ErrSpent.Error() }
+
+// Unwrap returns ErrSpent.
+func (*SpentError) Unwrap() error { return ErrSpent }
 
 // A Digest is the SHA-256 of a secret that was given to somebody: a token, a code, a cookie. The secrets have so many
 // random bits that nothing slower is needed, and are nowhere in the database.

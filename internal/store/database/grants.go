@@ -66,15 +66,15 @@ func (s *Store) RedeemCode(ctx context.Context, hash store.Digest, now time.Time
 
 // replayed revokes what a code gave that comes again.
 func replayed(ctx context.Context, tx *sql.Tx, hash store.Digest) (refused, err error) {
-	var grant string
-	err = tx.QueryRowContext(ctx, `SELECT grant_id FROM codes WHERE hash = $1 AND spent > 0`, []byte(hash)).Scan(&grant)
+	var grant, subject string
+	err = tx.QueryRowContext(ctx, `SELECT grant_id, subject FROM codes WHERE hash = $1 AND spent > 0`, []byte(hash)).Scan(&grant, &subject)
 	if errors.Is(err, sql.ErrNoRows) {
 		return store.ErrNotFound, nil
 	}
 	if err != nil {
 		return nil, err //nolint:wrapcheck // change does
 	}
-	return store.ErrSpent, each(ctx, tx, []string{`DELETE FROM grants WHERE id = $1`}, grant)
+	return &store.SpentError{Subject: subject}, each(ctx, tx, []string{`DELETE FROM grants WHERE id = $1`}, grant)
 }
 
 // AddGrant keeps a grant and its tokens.
@@ -162,11 +162,19 @@ const codeMemory = time.Hour
 
 // reused revokes the grant of a refresh token that comes again.
 func reused(ctx context.Context, tx *sql.Tx, hash store.Digest) (refused, err error) {
-	known, err := affected(tx.ExecContext(ctx, `DELETE FROM grants WHERE id = (SELECT grant_id FROM tokens WHERE hash = $1 AND kind = 'refresh' AND spent > 0)`, []byte(hash)))
-	if known {
-		return store.ErrSpent, err
+	subject, err := subjectOf(tx.QueryRowContext(ctx, `DELETE FROM grants WHERE id = (SELECT grant_id FROM tokens WHERE hash = $1 AND kind = 'refresh' AND spent > 0) RETURNING subject`, []byte(hash)))
+	if subject != "" {
+		return &store.SpentError{Subject: subject}, err
 	}
 	return store.ErrNotFound, err
+}
+
+// subjectOf reads whose a row is, "" when there is none.
+func subjectOf(r *sql.Row) (subject string, err error) {
+	if err = r.Scan(&subject); errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return subject, err //nolint:wrapcheck // who asked does
 }
 
 // bearerQuestion is asked at each call, so it is prepared once.
@@ -256,19 +264,19 @@ func (s *Store) RemoveGrant(ctx context.Context, id, subject string) error {
 	})
 }
 
-// RemoveToken revokes an access token of a client, or with a refresh token of it the whole grant (RFC 7009, 2.1). It reports
-// whether there was such a token.
-func (s *Store) RemoveToken(ctx context.Context, hash store.Digest, client string) (found bool, err error) {
+// RemoveToken revokes an access token of a client, or with a refresh token of it the whole grant (RFC 7009, 2.1). It returns
+// whose it was, "" if there was no such token.
+func (s *Store) RemoveToken(ctx context.Context, hash store.Digest, client string) (subject string, err error) {
 	err = s.change(ctx, "revoke a token", func(tx *sql.Tx) error {
-		family, err := affected(tx.ExecContext(ctx, `DELETE FROM grants WHERE client = $2 AND id = (SELECT grant_id FROM tokens WHERE hash = $1 AND kind = 'refresh')`, []byte(hash), client))
-		if err != nil {
+		subject, err = subjectOf(tx.QueryRowContext(ctx, `DELETE FROM grants WHERE client = $2 AND id = (SELECT grant_id FROM tokens WHERE hash = $1 AND kind = 'refresh') RETURNING subject`, []byte(hash), client))
+		if err != nil || subject != "" { // its tokens are gone with it
 			return err
 		}
-		one, err := affected(tx.ExecContext(ctx, `DELETE FROM tokens WHERE hash = $1 AND grant_id IN (SELECT id FROM grants WHERE client = $2)`, []byte(hash), client))
-		found = family || one
+		subject, err = subjectOf(tx.QueryRowContext(ctx, `DELETE FROM tokens WHERE hash = $1 AND grant_id IN (SELECT id FROM grants WHERE client = $2)
+			RETURNING (SELECT subject FROM grants WHERE id = grant_id)`, []byte(hash), client))
 		return err
 	})
-	return found, err
+	return subject, err
 }
 
 // SweepAccounts removes whatever is over by now, and clients that registered themselves before unused and were never used.

@@ -182,14 +182,14 @@ func testGrants(t *testing.T, d Database) {
 	grants, err := other.GrantsOf(t.Context(), "u1")
 	equal(t, "grants", []store.Grant{touched, grantOf("g2", "u1", "")}, grants, err)
 
-	found, err := s.RemoveToken(t.Context(), store.Digest("ag1"), "c2")
-	equal(t, "a token of another client is revoked", false, found, err)
-	found, err = s.RemoveToken(t.Context(), store.Digest("ag1"), "c1")
-	equal(t, "an access token is revoked", true, found, err)
+	subject, err := s.RemoveToken(t.Context(), store.Digest("ag1"), "c2")
+	equal(t, "whose token of another client is revoked", "", subject, err)
+	subject, err = s.RemoveToken(t.Context(), store.Digest("ag1"), "c1")
+	equal(t, "whose access token is revoked", "u1", subject, err)
 	_, err = s.Bearer(t.Context(), store.Digest("ag1"), start())
 	is(t, "a bearer that was revoked", err, store.ErrNotFound)
-	found, err = s.RemoveToken(t.Context(), store.Digest("rg1"), "c1")
-	equal(t, "a refresh token is revoked", true, found, err)
+	subject, err = s.RemoveToken(t.Context(), store.Digest("rg1"), "c1")
+	equal(t, "whose refresh token is revoked", "u1", subject, err)
 	is(t, "a grant of somebody else", s.RemoveGrant(t.Context(), "g2", "u9"), store.ErrNotFound)
 	if err := s.RemoveGrant(t.Context(), "g2", "u1"); err != nil {
 		t.Error(err)
@@ -229,7 +229,7 @@ func testRotation(t *testing.T, d Database) {
 	}
 	is(t, "an access token", rotate("an1", start()), store.ErrNotFound)
 	is(t, "one whose time is over", rotate("rn1", start().Add(11*time.Hour)), store.ErrNotFound)
-	is(t, "one that comes again late", rotate("rg1", start().Add(21*time.Second)), store.ErrSpent)
+	isSpent(t, "one that comes again late", rotate("rg1", start().Add(21*time.Second)))
 	is(t, "its family", rotate("rn1", start()), store.ErrNotFound)
 	_, err = s.Bearer(t.Context(), store.Digest("an1"), start())
 	is(t, "an access token of its family", err, store.ErrNotFound)
@@ -267,6 +267,15 @@ func testRotation(t *testing.T, d Database) {
 	var kept int
 	if err := d.SQL.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM tokens WHERE grant_id = 'g4'`).Scan(&kept); err != nil || kept != 200 {
 		t.Errorf("%d tokens are kept, %v; want 200", kept, err)
+	}
+}
+
+// isSpent checks that an error is that of something of u1 which was used before.
+func isSpent(t *testing.T, what string, err error) {
+	t.Helper()
+	var spent *store.SpentError
+	if !errors.Is(err, store.ErrSpent) || !errors.As(err, &spent) || spent.Subject != "u1" {
+		t.Errorf("%s: %v; want that it was used before, and that it is of u1", what, err)
 	}
 }
 
@@ -308,7 +317,7 @@ func testRedeem(t *testing.T, d Database) {
 	refused := errors.New("refused")
 	err = s.RedeemCode(t.Context(), store.Digest("w"), start(), func(store.Code) (store.Issued, error) { return store.Issued{}, refused })
 	is(t, "a code that is refused", err, refused)
-	is(t, "the same again", redeem("w"), store.ErrSpent)
+	isSpent(t, "the same again", redeem("w"))
 }
 
 func testSweep(t *testing.T, d Database) {
