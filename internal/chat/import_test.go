@@ -104,6 +104,20 @@ func TestImportedCellsAreRead(t *testing.T) {
 	}
 }
 
+// A cell in another language is left out when cells are executed, and not told as one that has worked.
+func TestImportedCellIsNoPython(t *testing.T) {
+	s, _ := newService(t, nil)
+	id, err := s.Import(t.Context(), "", cells("set x", "notcode"), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply := ask(t, s, id, "get x")
+	wantGot(t, reply, chat.Restored)
+	if !strings.Contains(reply.Text, "run 2 of turn 2 was left out, since it is no Python") {
+		t.Errorf("it is told as %q", reply.Text)
+	}
+}
+
 func TestImportIsBounded(t *testing.T) {
 	s, _ := newService(t, nil)
 	_, err := s.Import(t.Context(), "", make([]chat.ImportedTurn, chat.MaxImportedTurns+1), false)

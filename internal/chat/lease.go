@@ -30,7 +30,7 @@ const (
 var errLeft = errors.New("the chat was given away")
 
 const (
-	lossRestart = "the server was restarted"
+	lossRestart = "the server was restarted, or the process that had the chat stopped answering"
 	lossMoved   = "another process of the server went on with the chat"
 	lossEnded   = "its sandbox has ended unexpectedly"
 )

@@ -61,7 +61,7 @@ func TestTurnBehindDeleteFindsNoChat(t *testing.T) {
 		if err := <-deleted; err != nil {
 			t.Errorf("delete: %v", err)
 		}
-		if got := <-behind; got.err != nil || got.reply.ChatID != "" || !strings.Contains(got.reply.Text, "no chat with this chat_id") {
+		if got := <-behind; got.err != nil || got.reply.ChatID != "" || !strings.Contains(got.reply.Text, "it is unknown, or it was deleted.") {
 			t.Errorf("the turn behind: %v; want unknown", got)
 		}
 		if err := <-upload; !isNotFound(err) {

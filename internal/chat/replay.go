@@ -238,7 +238,10 @@ func (r *replay) again(ctx context.Context, turn int, run store.Run) error {
 		r.turns = append(r.turns, turn)
 	}
 	again.result = result
-	if got := again.newRun(); (got.Error == "") != (run.Error == "") || result.Status == kernel.NotCode {
+	switch got := again.newRun(); {
+	case result.Status == kernel.NotCode: // a cell of a notebook in another language, for one
+		r.differs(turn, run, "was left out, since it is no Python")
+	case (got.Error == "") != (run.Error == ""):
 		r.differs(turn, run, outcomeOf(got.Error))
 	}
 	return r.follow(ctx, again)

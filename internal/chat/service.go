@@ -239,7 +239,7 @@ func unknownChat(err error) (*Reply, error) {
 	if !errors.Is(err, store.ErrNotFound) {
 		return nil, err
 	}
-	return &Reply{IsError: true, State: New, Text: "There is no chat with this chat_id: it is unknown, or it was deleted since nobody used it for long. " +
+	return &Reply{IsError: true, State: New, Text: "There is no chat with this chat_id: it is unknown, or it was deleted. " +
 		"Leave chat_id out to begin a new chat; variables and files of the old one are not there."}, nil
 }
 

@@ -32,9 +32,9 @@ standard output (a line for each reply in a dialogue):
 Pictures and files are saved below --output, never over a file that is there, and their paths are
 written to standard error. Characters of a name that could do harm become "_".
 
-Chats are kept in --database for --keep. --chat goes on with one, with its files; its variables are there as
-long as the process that has it, and the answer says when they are lost. A chat that another process
-has comes over as soon as that one is done with its turn.
+Chats are kept in --database for --keep. --chat goes on with one, with its files and its variables, also those of
+a process that has ended; the answer says when variables are lost. A chat that another process has comes
+over as soon as that one is done with its turn.
 
 In a dialogue Enter sends the message. An open bracket, string or fence goes on in the next line, a block
 until an empty line, and a paste of several lines is one message. A name alone shows that variable

@@ -28,8 +28,8 @@ const (
 
 const exitCodes = `Exit codes:
   0    done
-  1    the code failed, hit a limit, or there was nothing to run; the audit log does not hold;
-       eval: too little has passed
+  1    the code failed, hit a limit, or there was nothing to run; there is no such chat; the audit
+       log does not hold; eval: too little has passed
   2    wrong usage: arguments, settings, the file of settings
   3    the machine or the build lacks something that is needed
   4    the program itself failed, or is too busy; eval: an attempt could not be played

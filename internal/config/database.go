@@ -17,6 +17,11 @@ func databaseURL() kind[Secret] {
 			}
 			return NewSecret(value), nil
 		},
-		format: Secret.String,
+		format: func(s Secret) string {
+			if s.Reveal() == DatabaseSQLite { // the default, which is no secret
+				return DatabaseSQLite
+			}
+			return s.String()
+		},
 	}
 }

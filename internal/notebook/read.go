@@ -77,7 +77,7 @@ func ReadIPYNB(r io.Reader) (*Imported, error) {
 	var b book
 	decoder := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))))
 	if err := decoder.Decode(&b); err != nil {
-		return nil, fault.New(fault.Invalid, err, "this is no notebook: it is not the JSON that one consists of ("+excerpt.Begin(err.Error(), toldBytes)+")")
+		return nil, fault.New(fault.Invalid, nil, "this is no notebook: it is not the JSON that one consists of ("+notJSON(err)+")")
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return nil, fault.New(fault.Invalid, err, "this is no notebook: more follows after its end")
@@ -100,6 +100,17 @@ func ReadIPYNB(r io.Reader) (*Imported, error) {
 
 // toldBytes bounds what an error shows of a notebook.
 const toldBytes = 200
+
+// notJSON says why JSON was not read, without the names of our types.
+func notJSON(err error) string {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return excerpt.Begin(fmt.Sprintf("a value of the wrong kind, %s, ends at byte %d", wrong.Value, wrong.Offset), toldBytes)
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return "it ends too early"
+	}
+	return excerpt.Begin(err.Error(), toldBytes)
+}
 
 // cells returns the cells of a notebook of Python.
 func (b *book) cells() ([]json.RawMessage, error) {
