@@ -23,24 +23,13 @@ type unfolding struct {
 func (u *unfolding) size(v any) int {
 	n := 1
 	add := func(part int) bool {
-		if part == 0 || n > maxUnfolded {
-			return false
-		}
 		n += part
-		return true
+		return part != 0 && n <= maxUnfolded
 	}
 	switch v := v.(type) {
 	case map[string]any:
 		for name, part := range v {
-			pointer, isReference := part.(string)
-			switch {
-			case name == "$dynamicRef" || name == "$recursiveRef" || name == "$id" && isReference && pointer != "":
-				return 0
-			case name == "$ref" && isReference:
-				if !add(u.reference(pointer)) {
-					return 0
-				}
-			case !add(u.size(part)):
+			if !add(u.member(name, part)) {
 				return 0
 			}
 		}
@@ -52,6 +41,18 @@ func (u *unfolding) size(v any) int {
 		}
 	}
 	return n
+}
+
+// member returns the size of a member of an object, of a reference that of what it refers to.
+func (u *unfolding) member(name string, v any) int {
+	pointer, isText := v.(string)
+	switch {
+	case name == "$dynamicRef", name == "$recursiveRef", name == "$id" && isText && pointer != "":
+		return 0
+	case name == "$ref" && isText:
+		return u.reference(pointer)
+	}
+	return u.size(v)
 }
 
 // reference returns the size of what a JSON pointer (RFC 6901) names.
