@@ -120,21 +120,22 @@ func (s *Service) Transcript(ctx context.Context, owner, id string) (*Transcript
 	if err != nil {
 		return nil, err
 	}
+	bytes, err := s.options.Store.StoredOf(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("read a chat: %w", err)
+	}
 	t := &Transcript{Target: lock.Target}
 	for _, p := range lock.Packages {
 		t.Requirements = append(t.Requirements, p.Name+"=="+p.Version)
 	}
-	bytes := int64(0)
 	for _, f := range files {
 		if f.Hash != "" {
 			t.Files = append(t.Files, File{Path: strings.ToValidUTF8(f.Path, "\uFFFD"), URI: fileURI(id, f.Path), MIMEType: f.MIMEType, Size: f.Size})
-			bytes += f.Size
 		}
 	}
 	made := make(map[int][]File)
 	for _, r := range results {
 		made[r.Run] = append(made[r.Run], File{Path: r.File.Path, URI: resultURI(id, r.Run, r.File.Path), MIMEType: r.File.MIMEType, Size: r.File.Size, Result: true})
-		bytes += r.File.Size
 	}
 	for _, turn := range turns {
 		t.Turns = append(t.Turns, recorded(turn, made))
@@ -143,7 +144,7 @@ func (s *Service) Transcript(ctx context.Context, owner, id string) (*Transcript
 	return t, nil
 }
 
-// summaryOf is the Summary of a chat whose turns are at hand. Its size is that of files and results.
+// summaryOf is the Summary of a chat whose turns are at hand.
 func summaryOf(record store.Chat, turns []RecordedTurn, bytes int64) Summary {
 	if len(turns) == 0 {
 		return summarize(record, 0, bytes, "")

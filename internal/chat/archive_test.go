@@ -71,6 +71,13 @@ func TestSummaries(t *testing.T) {
 		if c.Bytes == 0 {
 			t.Errorf("chat %s has no size", c.ID)
 		}
+		alone, err := s.Transcript(t.Context(), "", c.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c, alone.Summary); diff != "" {
+			t.Errorf("chat %s in the list and alone (-list +alone):\n%s", c.ID, diff)
+		}
 	}
 	if diff := cmp.Diff([]row{{first, 2, do("set x")}, {second, 1, do("set y")}}, got); diff != "" {
 		t.Errorf("chats (-want +got):\n%s", diff)

@@ -60,7 +60,8 @@ type Store interface {
 	Checkpoints(ctx context.Context, id string) ([]store.Checkpoint, error)
 	CheckpointFolders(ctx context.Context) ([]string, error)
 
-	// Stored returns how many bytes each chat has. Unreferenced returns those of some contents that no record refers to.
+	// Stored returns how many bytes each chat has, StoredOf how many one has. Unreferenced returns those of some contents that no record refers to.
 	Stored(ctx context.Context) (map[string]int64, error)
+	StoredOf(ctx context.Context, id string) (int64, error)
 	Unreferenced(ctx context.Context, contents []string) ([]string, error)
 }

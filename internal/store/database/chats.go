@@ -55,6 +55,23 @@ func (s *Store) Chats(ctx context.Context) ([]store.Chat, error) {
 	return query(ctx, s, question{"list the chats", `SELECT ` + chatColumns + ` FROM chats ORDER BY used, id`, nil}, scanChat)
 }
 
+// storedParts are the bytes of all that is stored, by chat.
+const storedParts = `SELECT chat, size AS bytes FROM files WHERE hash <> ''
+	UNION ALL SELECT chat, size FROM versions WHERE hash <> ''
+	UNION ALL SELECT chat, bytes FROM checkpoints
+	UNION ALL SELECT chat, size FROM results
+	UNION ALL SELECT chat, length(message) + length(words) + length(steps) + length(runs) FROM turns`
+
+// StoredOf returns what Stored has for one chat, 0 for one that is not there.
+func (s *Store) StoredOf(ctx context.Context, id string) (bytes int64, err error) {
+	return first(ctx, s, question{
+		"add up what is stored", `SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM (` + storedParts + `) AS parts WHERE chat = $1`, []any{id},
+	}, func(r row) (sum int64, err error) {
+		err = r.Scan(&sum)
+		return sum, err //nolint:wrapcheck // first does
+	})
+}
+
 // Stored returns how many bytes of files, their earlier versions, results, turns and checkpoints each chat has, by its id. The same
 // content of two files counts twice.
 func (s *Store) Stored(ctx context.Context) (map[string]int64, error) {
@@ -62,13 +79,7 @@ func (s *Store) Stored(ctx context.Context) (map[string]int64, error) {
 		chat  string
 		bytes int64
 	}
-	sums, err := query(ctx, s, question{"add up what is stored", `SELECT chat, CAST(SUM(bytes) AS BIGINT) FROM (
-			SELECT chat, size AS bytes FROM files WHERE hash <> ''
-			UNION ALL SELECT chat, size FROM versions WHERE hash <> ''
-			UNION ALL SELECT chat, bytes FROM checkpoints
-			UNION ALL SELECT chat, size FROM results
-			UNION ALL SELECT chat, length(message) + length(words) + length(steps) + length(runs) FROM turns
-		) AS parts GROUP BY chat`, nil}, func(r row) (one sum, err error) {
+	sums, err := query(ctx, s, question{"add up what is stored", `SELECT chat, CAST(SUM(bytes) AS BIGINT) FROM (` + storedParts + `) AS parts GROUP BY chat`, nil}, func(r row) (one sum, err error) {
 		err = r.Scan(&one.chat, &one.bytes)
 		return one, err //nolint:wrapcheck // query does
 	})

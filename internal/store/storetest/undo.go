@@ -152,8 +152,13 @@ func testFork(t *testing.T, d Database) {
 	all, err := other.Checkpoints(t.Context(), "b")
 	equal(t, "its checkpoints", own, all, err)
 	stored, err := other.Stored(t.Context())
-	if stored["b"] < 1<<40 || err != nil {
-		t.Errorf("what is stored: %v, %v; want checkpoints as well", stored, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, err := other.StoredOf(t.Context(), "b")
+	equal(t, "what is stored of one", stored["b"], one, err)
+	if stored["b"] < 1<<40 {
+		t.Errorf("what is stored: %v; want checkpoints as well", stored)
 	}
 	if _, err := s.DeleteChat(t.Context(), l); err != nil {
 		t.Fatal(err)
