@@ -306,23 +306,36 @@ func TestFlagsAreDocumented(t *testing.T) {
 	}
 }
 
-// TestAuthRulesNameTheirTests finds each test that docs/auth.md names for a rule.
+// TestAuthRulesNameTheirTests finds each test that docs/auth.md names for a rule, and the name of each subtest in it or beside it.
 func TestAuthRulesNameTheirTests(t *testing.T) {
 	text, err := os.ReadFile("docs/auth.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	there := map[string]bool{}
+	var texts []string
 	for _, s := range load(t) {
-		s.functions(func(f *ast.FuncDecl) { there[f.Name.Name] = true })
+		s.functions(func(f *ast.FuncDecl) {
+			there[f.Name.Name] = true
+			ast.Inspect(f, func(n ast.Node) bool {
+				if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING {
+					texts = append(texts, strings.ReplaceAll(strings.Trim(l.Value, "\"`"), " ", "_"))
+				}
+				return true
+			})
+		})
 	}
-	names := regexp.MustCompile("`((?:[Tt]est|Fuzz)[A-Z]\\w*)(?:/[^`]*)?`").FindAllStringSubmatch(string(text), -1)
+	names := regexp.MustCompile("`((?:[Tt]est|Fuzz)[A-Z]\\w*)(?:/([^`]*))?`").FindAllStringSubmatch(string(text), -1)
 	if len(names) < 50 {
 		t.Errorf("docs/auth.md names %d tests; did its form change?", len(names))
 	}
 	for _, n := range names {
 		if !there[n[1]] {
 			t.Errorf("docs/auth.md names the test %s, which does not exist", n[1])
+		}
+		begins, open := strings.CutSuffix(n[2], "…")
+		if !slices.ContainsFunc(texts, func(text string) bool { return text == begins || open && strings.HasPrefix(text, begins) }) && n[2] != "" {
+			t.Errorf("docs/auth.md names the subtest %s, which does not exist", n[2])
 		}
 	}
 }

@@ -28,6 +28,7 @@ const sweepEvery = time.Hour
 
 // access is who may call over HTTP. It is nil where nobody signs in.
 type access struct {
+	log      *slog.Logger
 	accounts *identity.Service
 	oauth    *oauth.Server
 	pages    *web.Pages
@@ -45,7 +46,7 @@ func (a *App) openAccess(records *database.Store) {
 		Fetcher: oauth.NewFetcher(oauth.FetcherOptions{Reachable: egress.IsOutside}),
 		Record:  a.audit, Limit: a.limits, Address: addressOf, Log: a.log,
 	})
-	a.access = &access{accounts: accounts, oauth: server, issuer: a.config.PublicURL, pages: web.New(web.Options{
+	a.access = &access{log: a.log, accounts: accounts, oauth: server, issuer: a.config.PublicURL, pages: web.New(web.Options{
 		Issuer: a.config.PublicURL, Accounts: accounts, OAuth: server, Consents: records, Address: addressOf, Log: a.log,
 	})}
 	a.sweep(records)
@@ -118,6 +119,7 @@ func (s *access) admins(next http.Handler, open bool) http.Handler {
 		p, err := s.accounts.Bearer(r.Context(), r.Header.Values("Authorization"))
 		switch {
 		case err != nil && !errors.Is(err, identity.ErrToken):
+			s.log.ErrorContext(r.Context(), "check a bearer token", "error", err)
 			http.Error(w, "internal error; the operator's log has the details", http.StatusServiceUnavailable)
 		case p == nil:
 			w.Header().Set("WWW-Authenticate", `Bearer realm="runpython", scope="`+oauth.ScopeAdmin+`"`)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"runpython/internal/identity"
@@ -185,6 +186,38 @@ func TestSessionsBelongToSubjects(t *testing.T) {
 			t.Errorf("a turn of owner %q", r.Owner)
 		}
 	}
+}
+
+// Whoever begins sessions without a token, and as many as there may be, keeps out nobody who has one, nor ends theirs.
+func TestNobodysSessionsMakeRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, mcpserver.Options{Chat: &fakeChat{}, MaxSessions: 3, Access: &mcpserver.Access{
+			Bearers: &people{}, Metadata: "https://run.example/.well-known/oauth-protected-resource/mcp", Scope: oauth.ScopeRun, Has: oauth.Has,
+		}})
+		begin := func(token string) (*rawClient, int) {
+			c := &rawClient{url: "http://localhost/mcp", version: legacy}
+			w := c.sends(t, s.Handler(), token, "POST", initialize)
+			c.session = w.Header().Get("Mcp-Session-Id")
+			return c, w.Code
+		}
+		ann, _ := begin("ann")
+		pause(2 * time.Minute) // the longest idle one of all
+		for i := range 9 {
+			if _, code := begin(""); i > 1 && code != http.StatusServiceUnavailable {
+				t.Errorf("session %d without a token, at once = %d", i, code)
+			}
+		}
+		pause(2 * time.Second)
+		bob, code := begin("bob")
+		if code != http.StatusOK {
+			t.Errorf("Bob's session = %d", code)
+		}
+		for name, c := range map[string]*rawClient{"ann": ann, "bob": bob} {
+			if w := c.sends(t, s.Handler(), name, "POST", listTools); w.Code != http.StatusOK {
+				t.Errorf("%s's session has ended: %d", name, w.Code)
+			}
+		}
+	})
 }
 
 // as sends all requests with a token.

@@ -79,7 +79,7 @@ func NewEndpoint(o EndpointOptions) *Endpoint {
 		offered: o.Offered, ending: o.Ending, log: o.Log,
 		guard:    newGuard(o.AllowedHosts, o.AllowedOrigins),
 		access:   o.Access,
-		sessions: newSessionTable(o.MaxSessions),
+		sessions: newSessionTable(o.MaxSessions, o.Access != nil),
 		flights:  new(flightCount),
 		alone: mcp.NewStreamableHTTPHandler(same, &mcp.StreamableHTTPOptions{
 			Stateless:                    true,

@@ -19,12 +19,17 @@ const (
 	// evictAfter is how long a session must have been idle before it may be
 	// ended for a new one when the table is full. Its client starts anew on 404.
 	evictAfter = time.Minute
+
+	// evictNobodyAfter is the same for a session that nobody has signed in to, where people sign in: anybody may
+	// begin as many as they like, which must not keep out those who have.
+	evictNobodyAfter = time.Second
 )
 
 // A sessionTable bounds the live sessions: clients begin them without saying who
 // they are, and many never end them.
 type sessionTable struct {
-	limit int
+	limit  int
+	signIn bool // people sign in
 
 	waiters sync.WaitGroup // one for each live session
 
@@ -40,8 +45,8 @@ type sessionEntry struct {
 	used    time.Time
 }
 
-func newSessionTable(limit int) *sessionTable {
-	return &sessionTable{limit: limit, live: make(map[string]*sessionEntry)}
+func newSessionTable(limit int, signIn bool) *sessionTable {
+	return &sessionTable{limit: limit, signIn: signIn, live: make(map[string]*sessionEntry)}
 }
 
 // reserve makes room for one more session, if need be by ending one that has
@@ -55,7 +60,7 @@ func (t *sessionTable) reserve() bool {
 		return true
 	}
 	id, idle := t.oldestIdle()
-	if idle == nil || time.Since(idle.used) < evictAfter {
+	if idle == nil || time.Since(idle.used) < t.patience(idle) {
 		t.mu.Unlock()
 		return false
 	}
@@ -68,15 +73,31 @@ func (t *sessionTable) reserve() bool {
 	return true
 }
 
-// oldestIdle returns the session that has been idle for longest, or nil. The
-// caller holds t.mu.
+// oldestIdle returns the session that is to go first, or nil: the one that has been idle for longest, of those that
+// nobody has signed in to if there are such. The caller holds t.mu.
 func (t *sessionTable) oldestIdle() (id string, oldest *sessionEntry) {
 	for i, e := range t.live {
-		if e.busy == 0 && (oldest == nil || e.used.Before(oldest.used)) {
+		if e.busy == 0 && (oldest == nil || t.before(e, oldest)) {
 			id, oldest = i, e
 		}
 	}
 	return id, oldest
+}
+
+// before reports whether a is to go before b.
+func (t *sessionTable) before(a, b *sessionEntry) bool {
+	if x, y := t.patience(a), t.patience(b); x != y {
+		return x < y
+	}
+	return a.used.Before(b.used)
+}
+
+// patience is how long a session must have been idle before it may be ended for a new one.
+func (t *sessionTable) patience(e *sessionEntry) time.Duration {
+	if t.signIn && e.subject == "" {
+		return evictNobodyAfter
+	}
+	return evictAfter
 }
 
 func (t *sessionTable) release() {
