@@ -161,7 +161,7 @@ func (r *replay) begin(ctx context.Context) error {
 			r.note(r.initial, nil)
 			return nil
 		}
-		r.problems = append(r.problems, fmt.Sprintf("The checkpoint of turn %d was not used: %s.", base, lost))
+		r.problems = append(r.problems, fmt.Sprintf("The variables could not come from turn %d: %s.", base, lost))
 		c.setCheckpoint(nil, 0)
 	}
 	if tooMuch(c.turns) != "" {

@@ -98,6 +98,29 @@ func (o overdue) Err() error {
 	return nil
 }
 
+// Where the checkpoint that an undo goes back to is damaged, all runs are executed again, and the reply says why in one sentence.
+func TestUndoToADamagedCheckpoint(t *testing.T) {
+	m := machine{t.TempDir()}
+	s, _ := m.sleeping(t, func(o *chat.Options) { o.Limits.Kernels = 1 })
+	id := ask(t, s, "", "set x").ChatID
+	other := ask(t, s, "", "set o").ChatID // which makes room
+	ask(t, s, id, "set y")
+	ask(t, s, other, "set o")
+	undo(t, s, id)
+	for _, dir := range m.folders(t) {
+		if err := os.WriteFile(filepath.Join(dir, "kept"), []byte("{"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reply := ask(t, s, id, "get x")
+	wantGot(t, reply, chat.Restored)
+	for _, want := range []string{"the runs of turn 1 were executed again", "The variables could not come from turn 1: its checkpoint cannot be used: it is damaged."} {
+		if !strings.Contains(reply.Text, want) {
+			t.Errorf("it is not told that %s:\n%s", want, reply.Text)
+		}
+	}
+}
+
 // Runs that take longer than a turn may would never end in the next one either: then the variables are lost, which is told.
 func TestReplayThatTakesTooLong(t *testing.T) {
 	s, w := newService(t, nil)
