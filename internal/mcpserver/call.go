@@ -96,7 +96,7 @@ func (s *Server) failedCall(ctx context.Context, err error) (*mcp.CallToolResult
 	cause := context.Cause(ctx)
 	switch {
 	case errors.Is(cause, errStopping):
-		return errorResult("The server is stopping and has ended this call. Chats end with the server: begin a new one in a moment."), nil
+		return errorResult("The server is stopping and has ended this call; what its code did until then may be there. Chats are kept: go on with the same chat_id in a moment."), nil
 	case cause != nil, kind == fault.Canceled:
 		return nil, errCancelled()
 	case kind == fault.Invalid:

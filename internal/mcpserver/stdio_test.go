@@ -277,7 +277,7 @@ func TestStdioStop(t *testing.T) {
 	c.send(stdioCall(1, "wait"))
 	<-g.began
 	c.cancel()
-	c.expect("The server is stopping")
+	c.expect("The server is stopping and has ended this call; what its code did until then may be there. Chats are kept")
 	if err := <-c.served; err != nil {
 		t.Errorf("ServeStdio() = %v", err)
 	}
