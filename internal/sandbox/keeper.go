@@ -40,8 +40,8 @@ func KeeperMain(args []string, in io.Reader) error {
 	dir := args[0]
 	stopErr := stopGuests(dir, rescue)
 	lock, err := lockFile(filepath.Join(dir, lockName), 0, unix.LOCK_EX)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil // the next host was faster
+	if errors.Is(err, os.ErrNotExist) { // the next host was faster, or somebody has removed the folder and not its guests
+		return errors.Join(stopErr, killProcesses(dir))
 	}
 	if err != nil {
 		return errors.Join(stopErr, fmt.Errorf("keeper: %w", err))

@@ -164,6 +164,19 @@ func TestKeeperRemovesTheGuestsOfAKilledHost(t *testing.T) {
 	await(t, "the keeper to remove the guests", func() bool { return len(guestProcesses(t, data)) == 0 && isEmpty(t, data+"/run") })
 }
 
+// Who removes the folder of a killed host does not get rid of its guests, which nobody would find any more.
+func TestKeeperEndsGuestsWhoseFolderIsGone(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	data := s.Config.Data
+	host := startHost(t, s, time.Hour, "")
+	if len(guestProcesses(t, data)) == 0 {
+		t.Fatal("the host has no guests")
+	}
+	kill9(t, host)
+	await(t, "the folder to be removed", func() bool { return os.RemoveAll(data+"/run") == nil })
+	await(t, "the keeper to end the guests", func() bool { return len(guestProcesses(t, data)) == 0 })
+}
+
 // No limit is held by anybody once the host is killed, so its guests stand still at once: until
 // then code could take all the memory and processors of the machine.
 func TestGuestsOfAKilledHostStandStill(t *testing.T) {
