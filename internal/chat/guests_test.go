@@ -165,7 +165,7 @@ func TestThousandsOfChatsComeAndGo(t *testing.T) {
 	guesttest.Long(t)
 	const chats, side, kept = 5000, 8, 100
 	m := machine{t.TempDir()}
-	round := func(t *testing.T, chats int) {
+	round := func(t *testing.T, chats, checkpoints int) {
 		s, w := m.sleeping(t, func(o *chat.Options) { o.Limits.Kernels, o.Limits.Chats = 2*side, kept })
 		var sides sync.WaitGroup
 		for range side {
@@ -186,8 +186,8 @@ func TestThousandsOfChatsComeAndGo(t *testing.T) {
 			})
 		}
 		sides.Wait()
-		if n, made := s.Living(), int(w.checkpoints.Load()); n > 2*side || made < chats/4 {
-			t.Errorf("%d interpreters live, %d checkpoints were made", n, made)
+		if n, made := s.Living(), int(w.checkpoints.Load()); n > 2*side || made < checkpoints {
+			t.Errorf("%d interpreters live, %d checkpoints were made; want at most %d, and at least %d", n, made, 2*side, checkpoints)
 		}
 		all, err := s.Summaries(t.Context())
 		if err != nil || len(all) > kept+side {
@@ -202,9 +202,9 @@ func TestThousandsOfChatsComeAndGo(t *testing.T) {
 			t.Errorf("%d conversations and %d interpreters after all; want none", n, s.Living())
 		}
 	}
-	t.Run("some", func(t *testing.T) { round(t, 2*side) })
+	t.Run("some", func(t *testing.T) { round(t, 2*side, 0) })
 	before := leavings(t, m.dir)
-	t.Run("all", func(t *testing.T) { round(t, chats) })
+	t.Run("all", func(t *testing.T) { round(t, chats, chats/4) }) // those that are not deleted make room for others
 	after := leavings(t, m.dir)
 	if diff := cmp.Diff(before.names, after.names); diff != "" {
 		t.Errorf("files before and after (-before +after):\n%s", diff)
