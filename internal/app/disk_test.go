@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"runpython/internal/app"
 	"runpython/internal/chat"
@@ -58,6 +59,9 @@ func playFullDisk(t *testing.T, pool int) {
 	t.Helper()
 	a, data := onSmallDisk(t, 64<<20, pool)
 	first := turn(t, a, "", "x = 41; open('kept', 'w').write('17')")
+	for look := time.Tick(10 * time.Millisecond); app.Pooled(a) < int64(pool); { // an image of it that fails would make room
+		<-look
+	}
 	ballast := filepath.Join(data, "ballast")
 	f, err := os.Create(ballast)
 	for err == nil {
