@@ -54,6 +54,7 @@ func auditLines(t *testing.T, data string) (all []audited, text string) {
 
 // What people do is in the audit log with who and from where, and nothing of what was in it.
 func TestAuditLog(t *testing.T) {
+	guesttest.Guests(t)
 	data := guesttest.Data(t)
 	var id, uri string
 	t.Run("served", func(t *testing.T) {

@@ -33,6 +33,7 @@ type sent struct {
 
 // The trace of a client goes on through a turn to its run, and nothing of what was said or printed is in it.
 func TestSpansOfATurn(t *testing.T) {
+	guesttest.Guests(t)
 	var mu sync.Mutex
 	var spans []sent
 	var text strings.Builder

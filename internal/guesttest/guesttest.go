@@ -67,7 +67,7 @@ func Wheels(t testing.TB) string {
 // packages and runs: a race-enabled test binary is dynamic and cannot be gVisor.
 func Binary(t testing.TB) string {
 	t.Helper()
-	require(t)
+	Guests(t)
 	path, err := binary()
 	if err != nil {
 		t.Fatalf("build the program for guests: %v", err)
@@ -116,8 +116,9 @@ func lockFile(name string) (*os.File, error) {
 	return f, unix.Flock(int(f.Fd()), unix.LOCK_EX)
 }
 
-// require skips the test where guests cannot run.
-func require(t testing.TB) {
+// Guests skips the test where guests cannot run. Who starts one in a subtest calls it before, or the rest of the test
+// goes on without.
+func Guests(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("guests are left out of -short tests")
