@@ -231,7 +231,8 @@ func (a *App) openChats(ctx context.Context, python *interpreter.Interpreter, as
 			if err != nil {
 				return nil, err
 			}
-			return a.kernelOf(s, start, func(c kernel.Config) (*kernel.Kernel, error) { return kernel.New(ctx, s, c, python.Key) }) //nolint:contextcheck // a way out lives longer than the call
+			i, err := a.kernelOf(s, start, func(c kernel.Config) (*kernel.Kernel, error) { return kernel.New(ctx, s, c, python.Key) }) //nolint:contextcheck // a way out lives longer than the call
+			return i, ofDisk(err, noStart)
 		},
 		Checkpoints: countedCheckpoints{sleep, a.metrics, a.spans}, Store: records, Content: files, Log: a.log, Python: python.Version,
 		Limits: chat.Limits{
@@ -270,15 +271,26 @@ func (a *App) takeGuest(ctx context.Context, plain bool, fill func(dir string) e
 	}
 	s, err := take(ctx)
 	if err != nil {
-		if trouble := fault.DiskTrouble(err); trouble != "" {
-			return nil, fault.New(fault.Busy, err, "the server's disk is "+trouble+": no interpreter can be started until that is mended; tell the operator")
-		}
-		return nil, fmt.Errorf("take a sandbox: %w", err)
+		return nil, ofDisk(fmt.Errorf("take a sandbox: %w", err), noStart)
 	}
 	if err := fill(s.Uploads); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// What cannot be done while the disk takes nothing, for ofDisk.
+const (
+	noStart   = "no interpreter can be started"
+	noRestore = "the chat cannot be restored"
+)
+
+// ofDisk says so where err is that the server's disk takes nothing.
+func ofDisk(err error, what string) error {
+	if trouble := fault.DiskTrouble(err); trouble != "" {
+		return fault.New(fault.Busy, err, "the server's disk is "+trouble+": "+what+" until that is mended; tell the operator")
+	}
+	return err
 }
 
 // kernelOf has begin make a kernel of a guest. On an error the guest is closed.

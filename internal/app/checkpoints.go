@@ -56,14 +56,13 @@ func (c *checkpoints) Resume(ctx context.Context, start chat.Start, dir string, 
 	case err == nil:
 	case isUnusable:
 		return nil, fault.New(fault.Unsupported, err, "its checkpoint cannot be used: "+unusable.Reason)
-	case fault.DiskTrouble(err) != "":
-		return nil, fault.New(fault.Busy, err, "the server's disk is "+fault.DiskTrouble(err)+": the chat cannot be restored until that is mended; tell the operator")
 	default:
-		return nil, fmt.Errorf("restore a sandbox: %w", err)
+		return nil, ofDisk(fmt.Errorf("restore a sandbox: %w", err), noRestore)
 	}
-	return c.app.kernelOf(guest, start, func(config kernel.Config) (*kernel.Kernel, error) { //nolint:contextcheck // a way out lives longer than the call
+	i, err := c.app.kernelOf(guest, start, func(config kernel.Config) (*kernel.Kernel, error) { //nolint:contextcheck // a way out lives longer than the call
 		return kernel.Resume(guest, note, config, c.key)
 	})
+	return i, ofDisk(err, noRestore)
 }
 
 // Rescue takes over those of one chat; see chat.Checkpoints.

@@ -81,10 +81,22 @@ func (i countedInterpreter) Run(ctx context.Context, r kernel.Request) (*kernel.
 
 // Checkpoint implements chat.Interpreter.
 func (i countedInterpreter) Checkpoint(ctx context.Context, dir string) error {
+	return i.counted(func() error { return i.Interpreter.Checkpoint(ctx, dir) })
+}
+
+// CheckpointBeside implements chat.Interpreter.
+func (i countedInterpreter) CheckpointBeside(ctx context.Context, dir string) error {
+	return i.counted(func() error { return i.Interpreter.CheckpointBeside(ctx, dir) })
+}
+
+// counted counts a checkpoint, unless it has given way to something else or is for later.
+func (i countedInterpreter) counted(make func() error) error {
 	begun := time.Now()
-	err := i.Interpreter.Checkpoint(ctx, dir)
-	i.metrics.Checkpoint(err == nil, time.Since(begun))
-	return err //nolint:wrapcheck // the same contract
+	err := make()
+	if !errors.Is(err, kernel.ErrDisturbed) && !errors.Is(err, kernel.ErrTooLarge) {
+		i.metrics.Checkpoint(err == nil, time.Since(begun))
+	}
+	return err
 }
 
 // countedCheckpoints count what comes back from checkpoints.

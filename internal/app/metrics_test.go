@@ -4,9 +4,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
+	"runpython/internal/guesttest"
 )
 
 // A server that has worked shows what it has done, in a form that Prometheus has nothing against.
@@ -39,5 +42,28 @@ func TestMetricsAfterTurns(t *testing.T) {
 	}
 	if strings.Contains(text, id) {
 		t.Error("the page names a chat")
+	}
+}
+
+// A checkpoint that is made beside the turns of a chat is counted as well.
+func TestMetricsOfAQuietChat(t *testing.T) {
+	guesttest.Long(t)
+	url, admin := serve(t, open(t, nil))
+	s := connect(t, &mcp.StreamableClientTransport{Endpoint: url})
+	call(t, s, "", "x = 1")
+	deadline := time.After(time.Minute)
+	for look := time.Tick(50 * time.Millisecond); ; {
+		_, text, err := get(t, admin+"/metrics")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(text, `runpython_checkpoints_total{outcome="ok"} 1`+"\n") {
+			return
+		}
+		select {
+		case <-look:
+		case <-deadline:
+			t.Fatal("no checkpoint is counted")
+		}
 	}
 }

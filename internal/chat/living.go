@@ -25,7 +25,7 @@ func (s *Service) start(ctx context.Context, c *conversation, fill func(dir stri
 	if err = s.settle(c, k, err); err == nil {
 		c.fresh = true
 	}
-	return ofDisk(err)
+	return err
 }
 
 // startOf says what the interpreter of a chat that the caller has is to be.
