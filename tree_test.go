@@ -44,7 +44,7 @@ var mayImport = map[string][]string{
 	"internal/llm/llmtest":   {"internal/llm"},
 	"internal/llm/vendors":   {"internal/llm", "internal/llm/anthropic", "internal/llm/openai", "internal/llm/retry", "internal/llm/wire"},
 
-	"internal/identity": {"internal/fault", "internal/secret", "internal/store"},
+	"internal/identity": {"internal/fault", "internal/limit", "internal/secret", "internal/store"},
 	"internal/oauth":    {"internal/fault", "internal/secret", "internal/store"},
 	"internal/secret":   {"internal/store"},
 	"internal/web":      {"internal/fault", "internal/identity", "internal/oauth", "internal/secret", "internal/store"},

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -110,7 +111,7 @@ func compare(before, after Observation) []Change {
 		all = append(all, Change{after.Time, c, fmt.Sprintf(format, args...)})
 	}
 	if before.Listed && after.Listed {
-		for _, name := range names(before.Tools) {
+		for _, name := range slices.Sorted(maps.Keys(before.Tools)) {
 			shape, ok := after.Tools[name]
 			if !ok {
 				add(Breaking, "tool %s is gone", name)
@@ -118,7 +119,7 @@ func compare(before, after Observation) []Change {
 			}
 			before.Tools[name].compare(shape, name, add)
 		}
-		for _, name := range names(after.Tools) {
+		for _, name := range slices.Sorted(maps.Keys(after.Tools)) {
 			if _, ok := before.Tools[name]; !ok {
 				add(Functional, "tool %s is new", name)
 			}
@@ -143,7 +144,7 @@ func compare(before, after Observation) []Change {
 
 // compare tells what callers of the tool before would notice.
 func (before ToolShape) compare(after ToolShape, tool string, add func(Class, string, ...any)) {
-	for _, path := range names(before.Parameters) {
+	for _, path := range slices.Sorted(maps.Keys(before.Parameters)) {
 		kind, ok := after.Parameters[path]
 		switch {
 		case !ok:
@@ -163,15 +164,6 @@ func (before ToolShape) compare(after ToolShape, tool string, add func(Class, st
 	if before.Text != after.Text {
 		add(Functional, "%s is described in other words", tool)
 	}
-}
-
-func names[V any](m map[string]V) []string {
-	all := make([]string, 0, len(m))
-	for n := range m {
-		all = append(all, n)
-	}
-	slices.Sort(all)
-	return all
 }
 
 // strength orders the verdicts about authorization. What is not known is no weaker than anything.

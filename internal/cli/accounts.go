@@ -92,26 +92,9 @@ func (c *command) clientCommand() *cobra.Command {
 	return cmd
 }
 
-// group is a command that has others below it.
-func (c *command) group(use, short, long, choices string) *cobra.Command {
-	return &cobra.Command{
-		Use: use, Short: short, Long: long, Args: c.noArguments,
-		RunE: func(*cobra.Command, []string) error {
-			return usagef("%s needs to be told what to do: %s", use, choices)
-		},
-	}
-}
-
 // withAccounts opens the accounts, lets use use them and closes them.
 func (c *command) withAccounts(ctx context.Context, cfg config.Config, use func(context.Context, Accounts) error) error {
-	ctx, stop := interruptible(ctx)
-	defer stop()
-	accounts, err := c.program.OpenAccounts(ctx, cfg, c.logger(cfg))
-	if err != nil {
-		return err
-	}
-	err = use(ctx, accounts)
-	return errors.Join(err, accounts.Close())
+	return with(ctx, func(ctx context.Context) (Accounts, error) { return c.program.OpenAccounts(ctx, cfg, c.logger(cfg)) }, use)
 }
 
 func (c *command) addUser(ctx context.Context, cfg config.Config, args []string) error {

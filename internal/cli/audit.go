@@ -21,15 +21,7 @@ that shows. It prints the hash of the last line: kept elsewhere, and given with 
 was taken off.`
 
 func (c *command) auditCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "audit",
-		Short: "Show or check the audit log",
-		Long:  auditHelp,
-		Args:  c.noArguments,
-		RunE: func(*cobra.Command, []string) error {
-			return usagef("audit needs to be told what to do: tail or verify")
-		},
-	}
+	cmd := c.group("audit", "Show or check the audit log", auditHelp, "tail or verify")
 	cmd.AddCommand(
 		c.add(&cobra.Command{Use: "tail", Short: "Print the last lines, as JSON", Long: auditTailHelp, Args: c.noArguments}, true, c.auditTail),
 		c.add(&cobra.Command{Use: "verify", Short: "Check that nothing was changed", Long: auditVerifyHelp, Args: c.noArguments}, true, c.auditVerify),

@@ -34,15 +34,7 @@ const beginWidth = 60
 const timeForm = "2006-01-02 15:04"
 
 func (c *command) chatsCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "chats",
-		Short: "List, show, export, import, fork, undo or delete chats that are kept",
-		Long:  chatsHelp,
-		Args:  c.noArguments,
-		RunE: func(*cobra.Command, []string) error {
-			return usagef("chats needs to be told what to do: list, show, export, import, fork, undo or delete")
-		},
-	}
+	cmd := c.group("chats", "List, show, export, import, fork, undo or delete chats that are kept", chatsHelp, "list, show, export, import, fork, undo or delete")
 	cmd.AddCommand(
 		c.add(&cobra.Command{Use: "list", Short: "List all chats", Long: listHelp, Args: c.noArguments}, true, c.listChats),
 		c.add(&cobra.Command{Use: "show ID", Short: "Show what was said and run", Long: showHelp, ValidArgsFunction: c.completeChats, Args: c.someArguments("chat", 1)}, true, c.showChat),
@@ -53,6 +45,16 @@ func (c *command) chatsCommand() *cobra.Command {
 		c.add(&cobra.Command{Use: "delete ID…", Short: "Delete chats", Long: deleteHelp, ValidArgsFunction: c.completeChats, Args: c.someArguments("chat", maxDeleted)}, true, c.deleteChats),
 	)
 	return cmd
+}
+
+// group is a command that has others below it.
+func (c *command) group(use, short, long, choices string) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Long: long, Args: c.noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			return usagef("%s needs to be told what to do: %s", use, choices)
+		},
+	}
 }
 
 // maxDeleted is how many chats one call deletes.
@@ -100,14 +102,19 @@ const maxOffered = 50
 
 // withRecords opens the chats that are kept, lets use use them and closes them.
 func (c *command) withRecords(ctx context.Context, cfg config.Config, use func(context.Context, Records) error) error {
+	return with(ctx, func(ctx context.Context) (Records, error) { return c.program.OpenRecords(ctx, cfg, c.logger(cfg)) }, use)
+}
+
+// with opens something, lets use use it until it is done or interrupted, and closes it.
+func with[T io.Closer](ctx context.Context, open func(context.Context) (T, error), use func(context.Context, T) error) error {
 	ctx, stop := interruptible(ctx)
 	defer stop()
-	records, err := c.program.OpenRecords(ctx, cfg, c.logger(cfg))
+	opened, err := open(ctx)
 	if err != nil {
 		return err
 	}
-	err = use(ctx, records)
-	return errors.Join(err, records.Close())
+	err = use(ctx, opened)
+	return errors.Join(err, opened.Close())
 }
 
 // summaryJSON is the form of a chat in a list with --json, a contract.

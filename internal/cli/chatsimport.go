@@ -34,13 +34,7 @@ func (c *command) importChat(ctx context.Context, cfg config.Config, args []stri
 		return err
 	}
 	return c.withRecords(ctx, cfg, func(ctx context.Context, records Records) error {
-		c.status.Start("importing " + args[0])
-		defer c.status.Stop()
-		id, err := records.Import(ctx, read.Turns, cfg.Replay)
-		c.status.Stop()
-		if ctx.Err() != nil && err != nil {
-			return context.Cause(ctx)
-		}
+		id, err := awaited(ctx, c, "importing "+args[0], func() (string, error) { return records.Import(ctx, read.Turns, cfg.Replay) })
 		if err != nil {
 			return err
 		}

@@ -44,13 +44,8 @@ type (
 
 func (c *command) forkChat(ctx context.Context, cfg config.Config, args []string) error {
 	return c.withRecords(ctx, cfg, func(ctx context.Context, records Records) error {
-		c.status.Start("copying " + args[0])
-		defer c.status.Stop()
-		f, err := records.Fork(ctx, args[0])
-		c.status.Stop()
+		f, err := awaited(ctx, c, "copying "+args[0], func() (*chat.Forked, error) { return records.Fork(ctx, args[0]) })
 		switch {
-		case err != nil && ctx.Err() != nil:
-			return context.Cause(ctx)
 		case err != nil:
 			return err
 		case cfg.JSON:
@@ -64,20 +59,26 @@ func (c *command) forkChat(ctx context.Context, cfg config.Config, args []string
 
 func (c *command) undoTurn(ctx context.Context, cfg config.Config, args []string) error {
 	return c.withRecords(ctx, cfg, func(ctx context.Context, records Records) error {
-		c.status.Start("undoing a turn of " + args[0])
-		defer c.status.Stop()
-		u, err := records.Undo(ctx, args[0])
-		c.status.Stop()
-		switch {
-		case err != nil && ctx.Err() != nil:
-			return context.Cause(ctx)
-		case err != nil:
+		u, err := awaited(ctx, c, "undoing a turn of "+args[0], func() (*chat.Undone, error) { return records.Undo(ctx, args[0]) })
+		if err != nil {
 			return err
-		case cfg.JSON:
+		}
+		if cfg.JSON {
 			return c.printJSON("undo", undoneJSON{args[0], u.Turn, u.Message, u.Base, append([]int{}, u.Again...), u.Loss})
 		}
 		return c.show(fmt.Sprintf("undone: turn %d, %s\n%s\n", u.Turn, firstWords(u.Message), whatFollows(u)))
 	})
+}
+
+// awaited says what is done while do does it. Who interrupts that is told so, whatever do says.
+func awaited[T any](ctx context.Context, c *command, what string, do func() (T, error)) (T, error) {
+	c.status.Start(what)
+	defer c.status.Stop()
+	done, err := do()
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return done, err
 }
 
 // whatFollows tells how the variables come back.

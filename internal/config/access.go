@@ -89,12 +89,7 @@ func (c Config) PublicHost() string {
 
 // publicURL is the URL of a server as clients see it. What stands behind the host is the server's own business.
 func publicURL() kind[string] {
-	k := word("URL")
-	text := k.parse
-	k.parse = func(value string) (string, error) {
-		if _, err := text(value); err != nil {
-			return "", err
-		}
+	k := word("URL").then(func(value string) (string, error) {
 		u, err := url.Parse(value)
 		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 			return "", refusal("must be a URL such as https://run.example.org")
@@ -110,7 +105,7 @@ func publicURL() kind[string] {
 			host = strings.TrimSuffix(host, port)
 		}
 		return u.Scheme + "://" + host, nil
-	}
+	})
 	return optional(k)
 }
 

@@ -197,31 +197,33 @@ func word(arg string) kind[string] {
 	}
 }
 
+// then is k for values that pass a further check as well, which may put them into another form.
+func (k kind[T]) then(check func(value T) (T, error)) kind[T] {
+	first := k.parse
+	k.parse = func(text string) (T, error) {
+		value, err := first(text)
+		if err != nil {
+			return value, err
+		}
+		return check(value)
+	}
+	return k
+}
+
 // directory is a path, made absolute. It need not exist.
 func directory() kind[string] {
-	k := word("DIR")
-	text := k.parse
-	k.parse = func(path string) (string, error) {
-		if _, err := text(path); err != nil {
-			return "", err
-		}
+	return word("DIR").then(func(path string) (string, error) {
 		abs, err := filepath.Abs(path)
 		if err != nil {
 			return "", refusal("must be an absolute path, since the working directory is gone")
 		}
 		return abs, nil
-	}
-	return k
+	})
 }
 
 // executable is the path of a program, or its name to look for on PATH.
 func executable() kind[string] {
-	k := word("PATH")
-	text := k.parse
-	k.parse = func(path string) (string, error) {
-		if _, err := text(path); err != nil {
-			return "", err
-		}
+	k := word("PATH").then(func(path string) (string, error) {
 		found, err := exec.LookPath(path)
 		if err != nil {
 			return "", refusal("must be an executable file that exists")
@@ -231,7 +233,7 @@ func executable() kind[string] {
 			return "", refusal("must be an absolute path, since the working directory is gone")
 		}
 		return abs, nil
-	}
+	})
 	return optional(k)
 }
 

@@ -62,13 +62,7 @@ func modelSettings() []setting {
 
 // modelURL is the address of a server of models.
 func modelURL() kind[string] {
-	k := word("URL")
-	text := k.parse
-	k.secret = true // somebody may have put a key into it, which is refused
-	k.parse = func(value string) (string, error) {
-		if _, err := text(value); err != nil {
-			return "", err
-		}
+	k := word("URL").then(func(value string) (string, error) {
 		u, err := url.Parse(value)
 		switch {
 		case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "":
@@ -77,7 +71,8 @@ func modelURL() kind[string] {
 			return "", refusal("must have no user, password, ? and #; a key belongs into RUNPYTHON_MODEL_KEY or --model-key-file")
 		}
 		return value, nil
-	}
+	})
+	k.secret = true // somebody may have put a key into it, which is refused
 	return k
 }
 

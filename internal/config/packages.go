@@ -94,12 +94,7 @@ func packageName() kind[string] {
 
 // file is the path of a file that can be read, made absolute.
 func file() kind[string] {
-	k := word("FILE")
-	text := k.parse
-	k.parse = func(path string) (string, error) {
-		if _, err := text(path); err != nil {
-			return "", err
-		}
+	k := word("FILE").then(func(path string) (string, error) {
 		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 			return "", refusal("must be a file that exists")
 		}
@@ -108,6 +103,6 @@ func file() kind[string] {
 			return "", refusal("must be an absolute path, since the working directory is gone")
 		}
 		return abs, nil
-	}
+	})
 	return optional(k)
 }

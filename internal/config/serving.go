@@ -98,19 +98,13 @@ func httpAddressOrAuto() kind[string] {
 
 // acmeURL is the directory of an ACME server, which is reached over TLS (RFC 8555, 6.1).
 func acmeURL() kind[string] {
-	k := word("URL")
-	text := k.parse
-	k.parse = func(value string) (string, error) {
-		if _, err := text(value); err != nil {
-			return "", err
-		}
+	return word("URL").then(func(value string) (string, error) {
 		u, err := url.Parse(value)
 		if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
 			return "", refusal("must be a URL such as https://acme.example.org/directory, with https")
 		}
 		return value, nil
-	}
-	return k
+	})
 }
 
 // lineHash is what `audit verify` prints of the last line.

@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"runpython/internal/limit"
 )
 
 const (
@@ -40,21 +42,13 @@ type failures struct {
 
 func newAttempts() *attempts { return &attempts{young: make(map[attempt]failures)} }
 
-// network is what counts as one address: the whole network of a customer, for IPv6 (RFC 6177).
+// network is what counts as one address.
 func network(address string) string {
 	a, err := netip.ParseAddr(address)
 	if err != nil {
 		return address
 	}
-	a = a.Unmap().WithZone("")
-	if a.Is4() {
-		return a.String()
-	}
-	p, err := a.Prefix(64)
-	if err != nil {
-		return a.String()
-	}
-	return p.String()
+	return limit.Network(a)
 }
 
 // begin counts an attempt as a wrong one until forgive, and returns how long to wait instead when there were too many. That it is

@@ -37,16 +37,25 @@ func errInvalidGrant() *wireError {
 	return refuse(codeInvalidGrant, "the code or refresh token is not good any more, or not for this client: ask for authorization again")
 }
 
-// token gives tokens for a code or a refresh token.
-func (s *Server) token(w http.ResponseWriter, r *http.Request) {
+// asked reads the form of a request and finds out which client sends it; without one it has answered.
+func (s *Server) asked(w http.ResponseWriter, r *http.Request) (url.Values, *Client) {
 	f, bad := form(w, r)
 	if bad != nil {
 		s.fail(w, r, bad)
-		return
+		return nil, nil
 	}
 	client, err := s.authenticate(w, r, f)
 	if err != nil {
 		s.fail(w, r, err)
+		return nil, nil
+	}
+	return f, client
+}
+
+// token gives tokens for a code or a refresh token.
+func (s *Server) token(w http.ResponseWriter, r *http.Request) {
+	f, client := s.asked(w, r)
+	if client == nil {
 		return
 	}
 	if bad := s.target(f["resource"]); bad != nil {
@@ -54,6 +63,7 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var answer *issuance
+	var err error
 	switch grant := f.Get("grant_type"); {
 	case grant == grantCode:
 		answer, err = s.redeem(r, client, f)
@@ -186,14 +196,8 @@ func verifies(verifier, challenge string) bool {
 
 // revoke ends a token, and with a refresh token all that came of the same consent (RFC 7009). Unknown tokens are no error.
 func (s *Server) revoke(w http.ResponseWriter, r *http.Request) {
-	f, bad := form(w, r)
-	if bad != nil {
-		s.fail(w, r, bad)
-		return
-	}
-	client, err := s.authenticate(w, r, f)
-	if err != nil {
-		s.fail(w, r, err)
+	f, client := s.asked(w, r)
+	if client == nil {
 		return
 	}
 	token := f.Get("token")

@@ -17,6 +17,7 @@ package lint
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -145,7 +146,7 @@ func (t *Tool) walk(path string, schema map[string]any, depth int) {
 	}
 	required, _ := schema["required"].([]any)
 	properties, _ := schema["properties"].(map[string]any)
-	for _, name := range sorted(properties) {
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		if len(t.Parameters) == maxParameters {
 			return
 		}
@@ -162,7 +163,7 @@ func (t *Tool) walk(path string, schema map[string]any, depth int) {
 	}
 	for _, within := range []string{"$defs", "definitions"} {
 		defs, _ := schema[within].(map[string]any)
-		for _, name := range sorted(defs) {
+		for _, name := range slices.Sorted(maps.Keys(defs)) {
 			if s, ok := defs[name].(map[string]any); ok {
 				t.walk(path+within+"."+name+".", s, depth+1)
 			}
@@ -176,15 +177,6 @@ func (t *Tool) walk(path string, schema map[string]any, depth int) {
 			}
 		}
 	}
-}
-
-func sorted(m map[string]any) []string {
-	names := make([]string, 0, len(m))
-	for n := range m {
-		names = append(names, n)
-	}
-	slices.Sort(names)
-	return names
 }
 
 func text(v any) string {

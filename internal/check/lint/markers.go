@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -98,7 +99,7 @@ func values(path string, v any, depth int) []Field {
 	var all []Field
 	switch v := v.(type) {
 	case map[string]any:
-		for _, name := range sorted(v) {
+		for _, name := range slices.Sorted(maps.Keys(v)) {
 			all = append(all, values(path+"/"+name, v[name], depth+1)...)
 		}
 	case []any:
