@@ -24,6 +24,7 @@ import (
 	"runpython/internal/store/content"
 	"runpython/internal/store/database"
 	"runpython/internal/store/sqlite"
+	"runpython/internal/store/storetest"
 )
 
 // fake is an interpreter whose programs are words: "set x" keeps x, "get x" fails
@@ -318,38 +319,13 @@ func (f *fake) Close() error {
 // records opens a new database for the time of the test.
 func records(t testing.TB) *database.Store {
 	t.Helper()
-	return lasting(t)(sqlite.OpenMemory(t.Context()))
-}
-
-// lasting takes what opening a database gives, and closes it at the end of the test.
-func lasting(t testing.TB) func(s *database.Store, err error) *database.Store {
-	return func(s *database.Store, err error) *database.Store {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := s.Close(); err != nil {
-				t.Errorf("close the database: %v", err)
-			}
-		})
-		return s
-	}
+	return storetest.Lasting[*database.Store](t)(sqlite.OpenMemory(t.Context()))
 }
 
 // contentIn opens a folder of files for the time of the test.
 func contentIn(t testing.TB, dir string) *content.Store {
 	t.Helper()
-	s, err := content.Open(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Errorf("close the files' folder: %v", err)
-		}
-	})
-	return s
+	return storetest.Lasting[*content.Store](t)(content.Open(t.Context(), dir))
 }
 
 func newService(t *testing.T, change func(*chat.Options)) (*chat.Service, *world) {

@@ -81,16 +81,7 @@ func (m machine) raw(t *testing.T) *sql.DB {
 
 func connectTo(t *testing.T, driver, source string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open(driver, source)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return db
+	return storetest.Lasting[*sql.DB](t)(sql.Open(driver, source))
 }
 
 // Issue 7, item 10: a disk that becomes read-only under a running server is told, and used again when it takes changes.

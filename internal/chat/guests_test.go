@@ -19,7 +19,9 @@ import (
 	"runpython/internal/guesttest"
 	"runpython/internal/kernel"
 	"runpython/internal/sandbox"
+	"runpython/internal/store/database"
 	"runpython/internal/store/sqlite"
+	"runpython/internal/store/storetest"
 )
 
 // guests are real interpreters and their checkpoints.
@@ -74,7 +76,7 @@ func withGuests(t *testing.T, kernels int) (*chat.Service, *guests) {
 	}
 	s := chat.NewService(chat.Options{
 		Start: g.start, Checkpoints: g, Log: setup.Config.Log,
-		Store:   lasting(t)(sqlite.Open(t.Context(), filepath.Join(setup.Config.Data, "chats.db"))),
+		Store:   storetest.Lasting[*database.Store](t)(sqlite.Open(t.Context(), filepath.Join(setup.Config.Data, "chats.db"))),
 		Content: contentIn(t, filepath.Join(setup.Config.Data, "content")),
 		Limits: chat.Limits{
 			RunTimeout: time.Minute, MemoryBytes: 1 << 30, WorkBytes: 1 << 30, WorkFiles: 10_000,

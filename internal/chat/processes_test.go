@@ -15,6 +15,7 @@ import (
 	"runpython/internal/store"
 	"runpython/internal/store/database"
 	"runpython/internal/store/sqlite"
+	"runpython/internal/store/storetest"
 )
 
 // machine is a data directory on which several processes work.
@@ -23,7 +24,7 @@ type machine struct{ dir string }
 // records opens the database as one more process, which lasts as long as the test.
 func (m machine) records(t *testing.T) *database.Store {
 	t.Helper()
-	return lasting(t)(sqlite.Open(t.Context(), filepath.Join(m.dir, "chats.db")))
+	return storetest.Lasting[*database.Store](t)(sqlite.Open(t.Context(), filepath.Join(m.dir, "chats.db")))
 }
 
 // process starts one more process.

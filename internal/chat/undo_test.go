@@ -129,6 +129,16 @@ func TestUndoPutsFilesBack(t *testing.T) {
 	}
 }
 
+// wantTold wants sentences in the text of a reply.
+func wantTold(t *testing.T, r *chat.Reply, sentences ...string) {
+	t.Helper()
+	for _, want := range sentences {
+		if !strings.Contains(r.Text, want) {
+			t.Errorf("it is not told that %s:\n%s", want, r.Text)
+		}
+	}
+}
+
 // A run that fails now and did not before is told, and so is one that is left out.
 func TestReplayThatDiffersIsTold(t *testing.T) {
 	s, _ := newService(t, nil)
@@ -139,11 +149,7 @@ func TestReplayThatDiffersIsTold(t *testing.T) {
 	undo(t, s, id)
 	reply := ask(t, s, id, "get x")
 	wantGot(t, reply, chat.Restored)
-	for _, want := range []string{"run 2 of turn 2 failed now: NameError: y", "run 3 of turn 3 was left out, since a limit had ended it"} {
-		if !strings.Contains(reply.Text, want) {
-			t.Errorf("it is not told that %s:\n%s", want, reply.Text)
-		}
-	}
+	wantTold(t, reply, "run 2 of turn 2 failed now: NameError: y", "run 3 of turn 3 was left out, since a limit had ended it")
 }
 
 // The first turn can be undone: the chat is empty then, and goes on. Then there is nothing more to undo.

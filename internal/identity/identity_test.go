@@ -18,6 +18,7 @@ import (
 	"runpython/internal/store"
 	"runpython/internal/store/database"
 	"runpython/internal/store/sqlite"
+	"runpython/internal/store/storetest"
 )
 
 const (
@@ -61,15 +62,7 @@ func (f *fixture) pass(d time.Duration) {
 
 func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	db, err := sqlite.OpenMemory(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	db := storetest.Lasting[*database.Store](t)(sqlite.OpenMemory(t.Context()))
 	f := &fixture{store: db, now: time.Unix(1_800_000_000, 0)}
 	f.t, _ = t.(*testing.T)
 	f.Service = identity.New(identity.Options{Store: db, Resource: resource, Record: f, Limit: f, Now: func() time.Time {

@@ -21,6 +21,7 @@ import (
 	"runpython/internal/store"
 	"runpython/internal/store/database"
 	"runpython/internal/store/sqlite"
+	"runpython/internal/store/storetest"
 )
 
 const (
@@ -80,15 +81,7 @@ func (f *fixture) has(event string) bool {
 // newFixture makes one; change, if any, changes its options first.
 func newFixture(t testing.TB, change func(*oauth.Options)) *fixture {
 	t.Helper()
-	db, err := sqlite.OpenMemory(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	db := storetest.Lasting[*database.Store](t)(sqlite.OpenMemory(t.Context()))
 	return fixtureOn(t, db, change)
 }
 
@@ -177,6 +170,11 @@ func request(client string, changed map[string]string) url.Values {
 		"response_type": "code", "client_id": client, "redirect_uri": callback, "code_challenge": challengeOf(verifier), "code_challenge_method": "S256",
 		"state": "st ate", "resource": resource,
 	}
+	return parameters(all, changed)
+}
+
+// parameters are all but those that are changed; "" takes one out.
+func parameters(all, changed map[string]string) url.Values {
 	maps.Copy(all, changed)
 	v := url.Values{}
 	for name, value := range all {
@@ -208,14 +206,7 @@ func (f *fixture) authorize(v url.Values) string {
 // redemption returns a good request for tokens, with some parameters changed.
 func redemption(client, code string, changed map[string]string) url.Values {
 	all := map[string]string{"grant_type": "authorization_code", "client_id": client, "code": code, "redirect_uri": callback, "code_verifier": verifier, "resource": resource}
-	maps.Copy(all, changed)
-	v := url.Values{}
-	for name, value := range all {
-		if value != "" {
-			v.Set(name, value)
-		}
-	}
-	return v
+	return parameters(all, changed)
 }
 
 // tokens goes all the way for a client and returns the answer with the tokens.

@@ -22,6 +22,7 @@ import (
 	"runpython/internal/store"
 	"runpython/internal/store/database"
 	"runpython/internal/store/sqlite"
+	"runpython/internal/store/storetest"
 	"runpython/internal/web"
 )
 
@@ -62,15 +63,7 @@ func (s *site) pass(d time.Duration) {
 
 func newSite(t *testing.T) *site {
 	t.Helper()
-	db, err := sqlite.OpenMemory(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	db := storetest.Lasting[*database.Store](t)(sqlite.OpenMemory(t.Context()))
 	s := &site{t: t, store: db, now: time.Unix(1_800_000_000, 0)}
 	address := func(*http.Request) string { return "192.0.2.1" }
 	s.accounts = identity.New(identity.Options{Store: db, Resource: issuer + "/mcp", Record: s, Limit: s, Now: s.clock})
@@ -79,6 +72,7 @@ func newSite(t *testing.T) *site {
 		Fetcher: oauth.NewFetcher(oauth.FetcherOptions{Reachable: func(netip.Addr) bool { return false }}),
 	})
 	s.handler = web.New(web.Options{Issuer: issuer, Accounts: s.accounts, OAuth: s.oauth, Consents: db, Address: address, Now: s.clock}).Handler()
+	var err error
 	if s.user, err = s.accounts.AddUser(t.Context(), "ann", password, false); err != nil {
 		t.Fatal(err)
 	}

@@ -169,16 +169,7 @@ func TestOpenAtOnce(t *testing.T) {
 
 func rawOpen(t *testing.T, name string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("sqlite", name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return db
+	return storetest.Lasting[*sql.DB](t)(sql.Open("sqlite", name))
 }
 
 func TestDatabaseOfANewerProgram(t *testing.T) {
