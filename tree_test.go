@@ -24,7 +24,7 @@ var mayImport = map[string][]string{
 	"": {},
 
 	"cmd/runpython":        {"internal/about", "internal/app", "internal/cli", "internal/config", "internal/sandbox", "internal/sandbox/gvisor"},
-	"internal/cli":         {"internal/audit", "internal/chat", "internal/check", "internal/check/dnssec", "internal/check/report", "internal/cli/console", "internal/config", "internal/eval", "internal/fault", "internal/identity", "internal/llm", "internal/notebook", "internal/oauth", "internal/store"},
+	"internal/cli":         {"internal/audit", "internal/chat", "internal/check", "internal/check/dnssec", "internal/check/report", "internal/check/triage", "internal/cli/console", "internal/config", "internal/eval", "internal/fault", "internal/identity", "internal/llm", "internal/notebook", "internal/oauth", "internal/store"},
 	"internal/notebook":    {"internal/chat", "internal/excerpt", "internal/fault"},
 	"internal/eval":        {"internal/agent", "internal/chat", "internal/excerpt", "internal/fault", "internal/llm", "internal/message", "internal/pattern"},
 	"internal/cli/console": {},
@@ -69,7 +69,8 @@ var mayImport = map[string][]string{
 	"internal/check/dnssec":               {},
 	"internal/check/lint":                 {"internal/excerpt", "internal/pattern"},
 	"internal/check/probe":                {"internal/address", "internal/fault"},
-	"internal/check/report":               {"internal/check"},
+	"internal/check/report":               {"internal/check", "internal/check/lint"},
+	"internal/check/triage":               {"internal/check", "internal/check/lint"},
 	"internal/egress":                     {"internal/address"},
 	"internal/address":                    {},
 	"internal/excerpt":                    {},
@@ -132,7 +133,7 @@ var onlyIn = map[string][]string{
 	"github.com/prometheus/client_golang":    {"internal/metrics"},
 	"github.com/caddyserver/certmagic":       {"internal/certs"},
 	"go.uber.org/zap":                        {"internal/certs"}, // what certmagic logs with
-	"gopkg.in/yaml.v3":                       {"internal/config", "internal/eval"},
+	"gopkg.in/yaml.v3":                       {"internal/check/triage", "internal/config", "internal/eval"},
 	"github.com/klauspost/compress":          {"internal/sandbox/checkpoint"},
 	"github.com/pressly/goose/v3":            {"internal/store/database"},
 	"github.com/jackc/pgx/v5":                {"internal/store/postgres"},

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"net/http"
 	"reflect"
 	"strings"
 
@@ -16,21 +15,33 @@ const (
 
 // clean makes every text of the report harmless: no credentials of the scan, no character that is more than
 // itself, no endless text.
-func (r *Report) clean(headers http.Header) {
+func (r *Report) clean(harmless func(string) string) {
+	cleanValue(reflect.ValueOf(r).Elem(), func(s string) string {
+		return excerpt.Begin(harmless(excerpt.Head(s, 2*maxText)), maxText)
+	})
+}
+
+// harmless returns what makes a text harmless but for its length.
+func (o *Options) harmless() func(string) string {
 	var pairs []string
-	for _, values := range headers {
+	hide := func(secret string) {
+		if len(secret) >= leastSecret && !strings.EqualFold(secret, "bearer") {
+			pairs = append(pairs, secret, "***")
+		}
+	}
+	for _, values := range o.Headers {
 		for _, v := range values {
-			for _, part := range append([]string{v}, strings.Fields(v)...) {
-				if len(part) >= leastSecret && !strings.EqualFold(part, "bearer") {
-					pairs = append(pairs, part, "***")
-				}
+			hide(v)
+			for part := range strings.FieldsSeq(v) {
+				hide(part)
 			}
 		}
 	}
-	hide := strings.NewReplacer(pairs...)
-	cleanValue(reflect.ValueOf(r).Elem(), func(s string) string {
-		return excerpt.Begin(lint.Plain(hide.Replace(excerpt.Head(s, 2*maxText))), maxText)
-	})
+	for _, s := range o.Secrets {
+		hide(s)
+	}
+	replace := strings.NewReplacer(pairs...)
+	return func(s string) string { return lint.Plain(replace.Replace(s)) }
 }
 
 // cleanValue replaces every text within v.

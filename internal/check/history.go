@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 	"time"
-
-	"runpython/internal/check/lint"
 )
 
 const (
@@ -51,8 +49,8 @@ type Change struct {
 	What  string    `json:"what"`
 }
 
-// observe keeps what later scans compare with.
-func (f *findings) observe() Observation {
+// observe keeps what later scans compare with. Its texts are harmless, as files with them may be shown to anybody.
+func (f *findings) observe(harmless func(string) string) Observation {
 	t := &f.facts.Transport
 	o := Observation{
 		Time: f.facts.Started.UTC(), Tools: map[string]ToolShape{}, Auth: f.verdict(),
@@ -61,21 +59,22 @@ func (f *findings) observe() Observation {
 	}
 	for i := range f.tools {
 		tool := &f.tools[i]
-		shape := ToolShape{Parameters: map[string]string{}, Destructive: tool.MayDestroy(), Text: lint.Plain(tool.Description)}
+		shape := ToolShape{Parameters: map[string]string{}, Destructive: tool.MayDestroy(), Text: harmless(tool.Description)}
 		for _, p := range tool.Parameters {
-			shape.Parameters[p.Path] = p.Type
+			path := harmless(p.Path)
+			shape.Parameters[path] = harmless(p.Type)
 			if p.Required {
-				shape.Required = append(shape.Required, p.Path)
+				shape.Required = append(shape.Required, path)
 			}
 		}
-		o.Tools[tool.Name] = shape
+		o.Tools[harmless(tool.Name)] = shape
 	}
 	for _, i := range f.facts.Auth.Issuers {
-		o.Issuers = append(o.Issuers, i.Issuer)
+		o.Issuers = append(o.Issuers, harmless(i.Issuer))
 	}
 	for _, h := range f.hits {
 		if !h.Warning {
-			o.Markers = append(o.Markers, h.Rule+" "+h.Path)
+			o.Markers = append(o.Markers, harmless(h.Rule+" "+h.Path))
 		}
 	}
 	return o

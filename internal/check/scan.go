@@ -38,6 +38,7 @@ type Options struct {
 	Profile      Profile              // "" is Local
 	Wanted       func(id string) bool // which signals are judged; nil: all
 	Headers      http.Header          // credentials, sent to the endpoint's origin only
+	Secrets      []string             // more texts that no report may have
 	Roots        *x509.CertPool       // nil: those of the system
 	AllowPrivate bool                 // documents may lead to addresses that are not public
 	Past         []Observation        // earlier scans of the endpoint, in any order
@@ -68,7 +69,7 @@ func Scan(ctx context.Context, url string, o Options) (*Report, Observation, err
 	if err != nil {
 		return nil, Observation{}, err //nolint:wrapcheck // the same
 	}
-	f, err := find(facts, o.Past)
+	f, err := find(facts, o)
 	if err != nil {
 		return nil, Observation{}, err
 	}
@@ -99,7 +100,7 @@ type findings struct {
 	known    bool // there are earlier observations
 }
 
-func find(facts *probe.Facts, past []Observation) (*findings, error) {
+func find(facts *probe.Facts, o Options) (*findings, error) {
 	t := &facts.Transport
 	f := &findings{facts: facts, tools: lint.ParseTools(t.Tools.Items)}
 	var err error
@@ -112,9 +113,9 @@ func find(facts *probe.Facts, past []Observation) (*findings, error) {
 		f.examples = append(f.examples, lint.Examples(&f.tools[i]))
 	}
 	f.problems = lint.Problems(f.tools)
-	f.now = f.observe()
-	f.changes, f.quiet = history(past, f.now)
-	f.known = len(past) > 0
+	f.now = f.observe(o.harmless())
+	f.changes, f.quiet = history(o.Past, f.now)
+	f.known = len(o.Past) > 0
 	return f, nil
 }
 
@@ -160,7 +161,8 @@ func (f *findings) report(target string, o Options) *Report {
 		wanted = func(string) bool { return true }
 	}
 	r.score(f.signals(), wanted)
-	r.clean(o.Headers)
+	r.Findings = r.findings()
+	r.clean(o.harmless())
 	return r
 }
 

@@ -58,7 +58,10 @@ func (c *command) help(cmd *cobra.Command, _ []string) {
 }
 
 func usageLine(cmd *cobra.Command) string {
-	if cmd.HasAvailableSubCommands() {
+	switch {
+	case cmd.HasAvailableSubCommands() && cmd.Runnable() && cmd.HasParent():
+		return cmd.UseLine() + "\n  " + cmd.CommandPath() + " COMMAND [flags]"
+	case cmd.HasAvailableSubCommands():
 		return cmd.CommandPath() + " COMMAND [flags]"
 	}
 	return cmd.UseLine()
@@ -70,6 +73,12 @@ func (c *command) noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return usagef("%s takes no arguments, but got %q", cmd.Name(), args[0])
 	}
+	return nil
+}
+
+// anyArguments takes what there is; the command says itself what is wrong with it.
+func (c *command) anyArguments(cmd *cobra.Command, _ []string) error {
+	c.usage = cmd.CommandPath()
 	return nil
 }
 
