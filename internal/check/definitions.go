@@ -182,7 +182,7 @@ func (f *findings) injection() Signal {
 		if len(s.Evidence) < maxEvidence {
 			s.Evidence = append(s.Evidence, line)
 		}
-		s.at(place{rule: h.Rule, location: h.Path, text: f.textOf(h), message: line, info: h.Warning})
+		s.at(place{rule: h.Rule, location: h.Path, text: f.textOf(h), message: fmt.Sprintf("%s: %s %s: %q", h.Rule, kind, h.Meaning, h.Excerpt), info: h.Warning})
 	}
 	if sure > 0 {
 		return s.as(Fail, 0, fmt.Sprintf("%d texts try to steer the model", sure))

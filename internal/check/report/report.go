@@ -210,7 +210,7 @@ func verdict(r *check.Report) string {
 	case r.Era == "":
 		return "No MCP server answers"
 	case worst.AtLeast(check.High):
-		return "Repair this first"
+		return "Needs repair"
 	case worst == check.Medium:
 		return "Should be improved"
 	case worst == check.Low:
