@@ -21,6 +21,11 @@ func (r *Report) clean(harmless func(string) string) {
 	})
 }
 
+// clean makes every text of the observation harmless, as files with them may be shown to anybody.
+func (o *Observation) clean(harmless func(string) string) {
+	cleanValue(reflect.ValueOf(o).Elem(), harmless)
+}
+
 // harmless returns what makes a text harmless but for its length.
 func (o *Options) harmless() func(string) string {
 	var pairs []string
@@ -63,13 +68,16 @@ func cleanValue(v reflect.Value, clean func(string) string) {
 				cleanValue(field, clean)
 			}
 		}
-	case reflect.Map: // of texts only
+	case reflect.Map: // by texts
 		if v.IsNil() {
 			return
 		}
 		cleaned := reflect.MakeMapWithSize(v.Type(), v.Len())
 		for it := v.MapRange(); it.Next(); {
-			cleaned.SetMapIndex(reflect.ValueOf(clean(it.Key().String())), reflect.ValueOf(clean(it.Value().String())))
+			value := reflect.New(v.Type().Elem()).Elem()
+			value.Set(it.Value())
+			cleanValue(value, clean)
+			cleaned.SetMapIndex(reflect.ValueOf(clean(it.Key().String())), value)
 		}
 		v.Set(cleaned)
 	default:

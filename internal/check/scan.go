@@ -69,7 +69,7 @@ func Scan(ctx context.Context, url string, o Options) (*Report, Observation, err
 	if err != nil {
 		return nil, Observation{}, err //nolint:wrapcheck // the same
 	}
-	f, err := find(facts, o)
+	f, err := find(facts)
 	if err != nil {
 		return nil, Observation{}, err
 	}
@@ -81,6 +81,10 @@ func Scan(ctx context.Context, url string, o Options) (*Report, Observation, err
 		result := o.DNSSEC.Validate(ctx, target.Host())
 		f.chain = &result
 	}
+	f.now = f.observe()
+	f.now.clean(o.harmless())
+	f.changes, f.quiet = history(o.Past, f.now)
+	f.known = len(o.Past) > 0
 	return f.report(target.String(), o), f.now, nil
 }
 
@@ -100,7 +104,7 @@ type findings struct {
 	known    bool // there are earlier observations
 }
 
-func find(facts *probe.Facts, o Options) (*findings, error) {
+func find(facts *probe.Facts) (*findings, error) {
 	t := &facts.Transport
 	f := &findings{facts: facts, tools: lint.ParseTools(t.Tools.Items)}
 	var err error
@@ -108,14 +112,11 @@ func find(facts *probe.Facts, o Options) (*findings, error) {
 		return nil, err //nolint:wrapcheck // it says all
 	}
 	others := slices.Concat(t.Resources.Items, t.Prompts.Items)
-	f.hits = lint.FindMarkers(lint.Fields(f.tools, others, t.Server.Instructions))
+	f.hits = lint.FindMarkers(lint.Fields(f.tools, others, lint.About{Name: t.Server.Name, Title: t.Server.Title, Instructions: t.Server.Instructions}))
 	for i := range f.tools {
 		f.examples = append(f.examples, lint.Examples(&f.tools[i]))
 	}
 	f.problems = lint.Problems(f.tools)
-	f.now = f.observe(o.harmless())
-	f.changes, f.quiet = history(o.Past, f.now)
-	f.known = len(o.Past) > 0
 	return f, nil
 }
 
