@@ -2,6 +2,7 @@ package check
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	"runpython/internal/check/lint"
@@ -28,22 +29,24 @@ func (o *Observation) clean(harmless func(string) string) {
 
 // harmless returns what makes a text harmless but for its length.
 func (o *Options) harmless() func(string) string {
-	var pairs []string
-	hide := func(secret string) {
-		if len(secret) >= leastSecret && !strings.EqualFold(secret, "bearer") {
-			pairs = append(pairs, secret, "***")
-		}
-	}
+	secrets := slices.Clone(o.Secrets)
 	for _, values := range o.Headers {
 		for _, v := range values {
-			hide(v)
-			for part := range strings.FieldsSeq(v) {
-				hide(part)
-			}
+			secrets = append(append(secrets, v), strings.Fields(v)...)
 		}
 	}
-	for _, s := range o.Secrets {
-		hide(s)
+	return Harmless(secrets)
+}
+
+// Harmless returns what makes texts harmless to show: each of the secrets is replaced by ***, unless it is so short that it is in
+// words by chance, and what controls terminals or is not seen is written as its code.
+func Harmless(secrets []string) func(string) string {
+	var pairs []string
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // of two that begin alike the longer one goes first
+	for _, s := range secrets {
+		if len(s) >= leastSecret && !strings.EqualFold(s, "bearer") {
+			pairs = append(pairs, s, "***")
+		}
 	}
 	replace := strings.NewReplacer(pairs...)
 	return func(s string) string { return lint.Plain(replace.Replace(s)) }

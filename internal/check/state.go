@@ -63,13 +63,9 @@ func ReadState(dir, url string) ([]Observation, error) {
 	return s.Observations, nil
 }
 
-// WriteState adds an observation to those of the past and keeps them. The file is replaced as a whole.
-func WriteState(dir, url string, past []Observation, seen Observation) error {
+// WriteState adds an observation to those of the past and keeps them. The file is replaced as a whole. target is how reports name the endpoint.
+func WriteState(dir, url, target string, past []Observation, seen Observation) error {
 	all := append(past[max(0, len(past)-maxObservations+1):len(past):len(past)], seen)
-	target, err := Shown(url)
-	if err != nil {
-		return err
-	}
 	text, err := json.Marshal(state{Version: SchemaVersion, Target: target, Observations: all})
 	if err != nil {
 		return fmt.Errorf("keep what was seen: %w", err)

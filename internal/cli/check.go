@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"runpython/internal/check"
+	"runpython/internal/check/process"
 	"runpython/internal/check/report"
 	"runpython/internal/check/triage"
 	"runpython/internal/config"
@@ -33,6 +36,9 @@ A format goes to standard output, or to a file as in --format sarif=check.sarif;
 in the file of --suppress, each with a reason and a last day, close no gate; they are shown in every format and count in the score.
 With --baseline only findings that are new close one.
 
+--config scans the servers in the configuration of a client, each with its own headers. Servers that such a client would start are
+started only with --stdio, and after their command was shown and confirmed.
+
 The flags of check are no variables and no keys of the file of settings, which for this command only RUNPYTHON_CONFIG names. Exit
 codes of check, in place of those below: 0 done; 1 wrong usage; 2 there is no MCP server to judge; 3 a gate is closed;
 4 with --require-full, not everything could be measured; 130 interrupted. Reports are written in any case but 1 and 130.`
@@ -42,7 +48,8 @@ const checkExamples = `  runpython check https://example.com/mcp
   runpython check --min-score 80 --fail-on high --format text --format sarif=check.sarif https://example.com/mcp
   runpython check --write-baseline check-baseline.json https://example.com/mcp
   runpython check --baseline check-baseline.json https://example.com/mcp
-  runpython check --config ~/.cursor/mcp.json`
+  runpython check --config ~/.cursor/mcp.json
+  runpython check --config .mcp.json --stdio`
 
 // checkName is the command's, which has exit codes of its own.
 const checkName = "check"
@@ -92,6 +99,7 @@ type checkResult struct {
 // scanned is part of the result.
 func (c *command) runPlan(ctx context.Context, p *checkPlan) (*checkResult, error) {
 	result := &checkResult{set: &report.Set{Tool: check.Tool{Name: check.ProgramName, Version: c.program.Versions.Program, Rubric: check.Rubric}, Many: p.many}}
+	result.set.Failures = slices.Clone(p.failures)
 	c.status.Start("scanning")
 	defer c.status.Stop()
 	for i := range p.targets {
@@ -130,13 +138,13 @@ func (c *command) runTarget(ctx context.Context, p *checkPlan, t *checkTarget, r
 			return usageError(err.Error())
 		}
 	}
-	r, seen, err := check.Scan(ctx, t.url, o)
+	r, seen, err := c.scan(ctx, t, o)
 	if err != nil {
-		return err //nolint:wrapcheck // it says all
+		return err
 	}
 	r.Name = t.name
 	if p.state != "" && r.Era != "" {
-		if err := check.WriteState(p.state, t.url, o.Past, seen); err != nil {
+		if err := check.WriteState(p.state, t.url, r.Target, o.Past, seen); err != nil {
 			return err //nolint:wrapcheck // it names the file
 		}
 	}
@@ -149,6 +157,15 @@ func (c *command) runTarget(ctx context.Context, p *checkPlan, t *checkTarget, r
 	result.set.Reports = append(result.set.Reports, r)
 	result.seen = append(result.seen, r.AsBaseline(seen))
 	return nil
+}
+
+// scan scans one target, of whatever kind.
+func (c *command) scan(ctx context.Context, t *checkTarget, o check.Options) (*check.Report, check.Observation, error) {
+	if t.command == nil {
+		return check.Scan(ctx, t.url, o) //nolint:wrapcheck // it says all
+	}
+	open := func(ctx context.Context) (io.ReadWriteCloser, error) { return process.Start(ctx, *t.command, c.Env) }
+	return check.ScanPipe(ctx, t.url, open, o) //nolint:wrapcheck // the same
 }
 
 // finish writes what was found where the plan says, and returns how check ends.

@@ -15,6 +15,7 @@ import (
 
 	"runpython/internal/check"
 	"runpython/internal/check/dnssec"
+	"runpython/internal/check/process"
 	"runpython/internal/check/report"
 	"runpython/internal/check/triage"
 	"runpython/internal/config"
@@ -48,6 +49,8 @@ type checkFlags struct {
 	allowPrivate    bool
 	resolver        string
 	requireFull     bool
+	config          string
+	stdio, yes      bool
 }
 
 // add adds the flags to a command.
@@ -72,13 +75,17 @@ func (f *checkFlags) add(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.allowPrivate, "allow-private", false, "follow documents of the endpoint to private addresses that are not its own")
 	fs.StringVar(&f.resolver, "resolver", "", "`ADDRESS` of the resolver that is asked about DNSSEC, in place of that of /etc/resolv.conf")
 	fs.BoolVar(&f.requireFull, "require-full", false, "exit with 4 when not everything could be measured")
+	fs.StringVar(&f.config, "config", "", "scan the servers in the configuration of a client, a `FILE` as of Claude, Cursor, VS Code, Codex, Gemini")
+	fs.BoolVar(&f.stdio, "stdio", false, "with --config: also start the servers that are started, each after its command was shown and confirmed")
+	fs.BoolVar(&f.yes, "yes", false, "with --stdio: start them without being asked; their commands are shown")
 	fs.StringVar(&f.state, "state", "", "keep what was seen in this `DIR`, and tell what has changed since")
 }
 
 // A checkPlan is what flags and arguments ask for.
 type checkPlan struct {
 	targets       []checkTarget
-	many          bool // more than one target may be there
+	failures      []report.Failure // servers that a configuration names and nobody could scan
+	many          bool             // more than one target may be there
 	options       check.Options
 	timeout       time.Duration
 	state         string
@@ -99,6 +106,7 @@ type checkTarget struct {
 	shown   string // the URL without what may be secret in it
 	headers http.Header
 	secrets []string
+	command *process.Command // nil unless it is started
 }
 
 func (t *checkTarget) title() string {
@@ -141,14 +149,18 @@ func (c *command) planTargets(p *checkPlan, f *checkFlags, urls []string) error 
 		return err
 	}
 	switch {
-	case len(urls) == 0:
+	case len(urls) == 0 && f.config == "":
 		return usagef("check takes the URL of an endpoint, such as https://example.com/mcp")
 	case len(urls) > maxTargets:
 		return usagef("check takes %d URLs at most", maxTargets)
-	case len(headers) > 0 && len(urls) > 1:
+	case len(headers) > 0 && (len(urls) > 1 || f.config != ""):
 		return usagef("--token, --token-env and --header are for one endpoint: several would all be sent them; scan that one alone")
+	case f.stdio && f.config == "":
+		return usagef("--stdio is about the servers of --config")
+	case f.yes && !f.stdio:
+		return usagef("--yes is about the servers of --stdio")
 	}
-	p.many = len(urls) > 1
+	p.many = len(urls) > 1 || f.config != ""
 	for _, u := range urls {
 		shown, err := check.Shown(u)
 		if err != nil {
@@ -156,7 +168,10 @@ func (c *command) planTargets(p *checkPlan, f *checkFlags, urls []string) error 
 		}
 		p.targets = append(p.targets, checkTarget{url: u, shown: shown, headers: headers})
 	}
-	return nil
+	if f.config == "" {
+		return nil
+	}
+	return c.planConfig(p, f)
 }
 
 // planOptions fills in how targets are scanned.

@@ -51,7 +51,7 @@ type Set struct {
 // A Failure is a target that could not be scanned, and why.
 type Failure struct {
 	Name    string `json:"name,omitempty"` // of the server in a client's configuration
-	Target  string `json:"target"`
+	Target  string `json:"target"`         // "" when it is not known
 	Problem string `json:"problem"`
 }
 
@@ -232,8 +232,11 @@ func score(r *check.Report) string {
 
 // title names a target, and the server that a configuration calls so.
 func title(name, target string) string {
-	if name == "" {
+	switch "" {
+	case name:
 		return target
+	case target:
+		return name
 	}
 	return name + " (" + target + ")"
 }
