@@ -58,7 +58,9 @@ func (e *Endpoint) authenticate(w http.ResponseWriter, r *http.Request) *http.Re
 }
 
 // lacksToken reports whether a request shows no token where people sign in.
-func (e *Endpoint) lacksToken(r *http.Request) bool { return e.access != nil && subjectOf(r.Context()) == "" }
+func (e *Endpoint) lacksToken(r *http.Request) bool {
+	return e.access != nil && subjectOf(r.Context()) == ""
+}
 
 // mayAll reports whether messages may come from whom the request names. If not, it has answered: before anybody looks
 // whether there is such a tool or resource.
