@@ -148,7 +148,8 @@ var onlyIn = map[string][]string{
 	"golang.org/x/sync":                      {"internal/app", "internal/oauth", "internal/pypi", "internal/sandbox/interpreter"},
 	"golang.org/x/sys": {"internal/app", "internal/cli", "internal/cli/console", "internal/kernel",
 		"internal/audit", "internal/pypi", "internal/pypi/cache", "internal/pypi/environment", "internal/pypi/flock", "internal/pypi/uv", "internal/sandbox", "internal/sandbox/checkpoint", "internal/sandbox/interpreter", "internal/store/content", "internal/store/sqlite"},
-	"golang.org/x/term": {"internal/cli", "internal/cli/console"},
+	"golang.org/x/term":   {"internal/cli", "internal/cli/console"},
+	"golang.org/x/oauth2": {}, // a driver of .ci/clients only
 
 	"github.com/aquasecurity/go-pep440-version": {"internal/pypi/requirement"},
 
