@@ -100,8 +100,9 @@ var mayImport = map[string][]string{
 	"internal/pypi/wheel":       {"internal/pattern", "internal/pypi/requirement"},
 
 	// Of developers; see besides.
-	"bench":              {"internal/kernel", "internal/kernel/guest", "internal/sandbox", "internal/sandbox/interpreter"},
-	"internal/guesttest": {"internal/kernel", "internal/kernel/guest", "internal/sandbox", "internal/sandbox/interpreter"},
+	"bench":                {"internal/kernel", "internal/kernel/guest", "internal/sandbox", "internal/sandbox/interpreter"},
+	"internal/browsertest": {},
+	"internal/guesttest":   {"internal/kernel", "internal/kernel/guest", "internal/sandbox", "internal/sandbox/interpreter"},
 
 	"internal/store/storetest": {"internal/store", "internal/store/database"},
 
@@ -119,7 +120,7 @@ var mayImport = map[string][]string{
 
 // besides are packages that are no part of the program. Like tests, they may use what
 // they like of others' code.
-var besides = []string{"bench", "internal/certs/certstest", "internal/check/checktest", "internal/guesttest", "internal/llm/llmtest", "internal/mcpserver/conformance", "internal/mcpserver/sdkclient", "internal/passkey/passkeytest", "internal/pypi/indextest", "internal/pypi/survey", "internal/sandbox/interpreter/mklist", "internal/store/storetest"}
+var besides = []string{"bench", "internal/browsertest", "internal/certs/certstest", "internal/check/checktest", "internal/guesttest", "internal/llm/llmtest", "internal/mcpserver/conformance", "internal/mcpserver/sdkclient", "internal/passkey/passkeytest", "internal/pypi/indextest", "internal/pypi/survey", "internal/sandbox/interpreter/mklist", "internal/store/storetest"}
 
 // onlyIn names the owners of foreign code: every module that go.mod requires
 // directly, and packages of the standard library that need care.
@@ -155,6 +156,8 @@ var onlyIn = map[string][]string{
 
 	"github.com/aquasecurity/go-pep440-version": {"internal/pypi/requirement"},
 
+	"github.com/chromedp/cdproto":              {}, // tests only
+	"github.com/chromedp/chromedp":             {}, // tests only
 	"github.com/creack/pty":                    {}, // tests only
 	"github.com/google/go-cmp":                 {}, // tests only
 	"github.com/santhosh-tekuri/jsonschema/v6": {}, // tests only
@@ -228,7 +231,7 @@ func walkTree(visit func(name string) error) error {
 		if err != nil {
 			return err
 		}
-		outside := name == ".git" || name == "bin" || name == "dist" || d.Name() == "__pycache__" ||
+		outside := name == ".git" || name == "bin" || name == "dist" || name == "artifacts" || d.Name() == "__pycache__" ||
 			strings.HasPrefix(name, "runpython-")
 		switch {
 		case d.IsDir() && outside:
