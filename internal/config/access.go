@@ -44,6 +44,7 @@ const (
 	revoke   = "revoke"
 	register = "register"
 	passwd   = "passwd"
+	passkeys = "passkeys"
 	erase    = "remove" // of users and clients
 )
 
@@ -65,6 +66,8 @@ func accessSettings() []setting {
 			func(c *Config) *bool { return &c.PasswordStdin }),
 		entry("admin", boolean(), "the user may give apps the scope admin", []string{add},
 			func(c *Config) *bool { return &c.Admin }),
+		entry("remove", optional(word("ID")), "remove the passkey of this id", []string{passkeys},
+			func(c *Config) *string { return &c.RemovePasskey }),
 		entry("user", word("USER"), "name of the user whose token it is", []string{create, revoke},
 			func(c *Config) *string { return &c.User }),
 		entry("expires", days(time.Hour, 5*365*24*time.Hour), "how long the token is good", []string{create},

@@ -158,6 +158,7 @@ type Config struct {
 
 	PasswordStdin bool          // read the password from standard input
 	Admin         bool          // the user is an administrator
+	RemovePasskey string        // id of the passkey to remove, "" to list them
 	User          string        // name of the user whose token it is
 	Expires       time.Duration // how long a token is good
 	Scope         string        // of a token
