@@ -107,7 +107,7 @@ func find(facts *probe.Facts, past []Observation) (*findings, error) {
 		return nil, err //nolint:wrapcheck // it says all
 	}
 	others := slices.Concat(t.Resources.Items, t.Prompts.Items)
-	f.hits = lint.FindMarkers(lint.Fields(f.tools, others, t.Server.Instructions))
+	f.hits = lint.FindMarkers(lint.Fields(f.tools, others, lint.About{Name: t.Server.Name, Title: t.Server.Title, Instructions: t.Server.Instructions}))
 	for i := range f.tools {
 		f.examples = append(f.examples, lint.Examples(&f.tools[i]))
 	}

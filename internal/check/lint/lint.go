@@ -40,6 +40,7 @@ type Tool struct {
 	Input                    map[string]any // nil when it is none
 	HasOutput                bool
 	Parameters               []Parameter
+	annotations, output      any                  // as they came
 	definition               []byte               // what a client hands to its model, as compact JSON
 	schema                   *jsonschema.Resolved // of Input, nil when there is a problem
 	problem                  string
@@ -99,6 +100,7 @@ func parseTool(text json.RawMessage) Tool {
 	if json.Unmarshal(d.Annotations, &t.Annotations) != nil {
 		t.Annotations = Annotations{} // of another form, so nothing is said
 	}
+	t.annotations, t.output = loose(d.Annotations), loose(d.Output)
 	t.definition = compact(text, "name", "title", "description", "inputSchema", "outputSchema", "annotations")
 	if json.Unmarshal(d.Input, &t.Input) != nil {
 		t.Input = nil
@@ -106,6 +108,15 @@ func parseTool(text json.RawMessage) Tool {
 	t.walk("", t.Input, 0)
 	t.schema, t.problem = compile(d.Input, t.Input)
 	return t
+}
+
+// loose returns a value, or nil of what is none.
+func loose(raw json.RawMessage) any {
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		return nil
+	}
+	return v
 }
 
 // looseText is a text, or "" of anything else.
