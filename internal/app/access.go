@@ -18,6 +18,7 @@ import (
 	"runpython/internal/mcpserver"
 	"runpython/internal/metrics"
 	"runpython/internal/oauth"
+	"runpython/internal/passkey"
 	"runpython/internal/store"
 	"runpython/internal/store/database"
 	"runpython/internal/web"
@@ -40,10 +41,10 @@ func (a *App) openAccess(records *database.Store) {
 	if !a.config.SignIn() {
 		return
 	}
-	accounts := newAccounts(records, a, a.config.PublicURL+endpointPath)
+	accounts := newAccounts(records, a, a.config.PublicURL)
 	server := oauth.New(oauth.Options{
 		Issuer: a.config.PublicURL, Resource: a.config.PublicURL + endpointPath, Store: records, Registration: a.config.Clients,
-		Fetcher: oauth.NewFetcher(oauth.FetcherOptions{Reachable: egress.IsOutside}),
+		Fetcher: oauth.NewFetcher(oauth.FetcherOptions{Reachable: egress.IsOutside, Hosts: a.config.DocumentHosts}),
 		Record:  a.audit, Limit: a.limits, Address: addressOf, Log: a.log,
 	})
 	a.access = &access{log: a.log, accounts: accounts, oauth: server, issuer: a.config.PublicURL, pages: web.New(web.Options{
@@ -55,9 +56,14 @@ func (a *App) openAccess(records *database.Store) {
 // endpointPath is where the MCP endpoint is.
 const endpointPath = "/mcp"
 
-// newAccounts returns the accounts of the database. Without limits, which only a server has, nobody signs in.
-func newAccounts(records *database.Store, a *App, resource string) *identity.Service {
-	return identity.New(identity.Options{Store: records, Resource: resource, Record: a.audit, Limit: a.limits, Log: a.log})
+// newAccounts returns the accounts of the database, for whom the server is at a URL. Without one, and without limits, which only
+// a server has, nobody signs in.
+func newAccounts(records *database.Store, a *App, issuer string) *identity.Service {
+	o := identity.Options{Store: records, Record: a.audit, Limit: a.limits, Log: a.log}
+	if issuer != "" {
+		o.Resource, o.Party = issuer+endpointPath, passkey.New(issuer)
+	}
+	return identity.New(o)
 }
 
 // sweep removes what has expired, now and every hour until the program ends.

@@ -395,7 +395,7 @@ func TestFirstAccount(t *testing.T) {
 		t.Fatalf("a short password:\n%s", page)
 	}
 	page, _ = w.fill(s.issuer, page, map[string]string{"username": "root", "password": password})
-	if !strings.Contains(page, "Connected apps") || !strings.Contains(page, "signed in as <strong>root") {
+	if !strings.Contains(page, "Your account") || !strings.Contains(page, "signed in as <strong>root") {
 		t.Fatalf("the first account:\n%s", page)
 	}
 	if again, _ := newWalker(t).goTo(http.MethodGet, link, nil); !strings.Contains(again, "not good any more") {

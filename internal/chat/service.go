@@ -193,7 +193,7 @@ func (s *Service) Turn(ctx context.Context, r Request) (*Reply, error) {
 func (s *Service) turnIn(ctx context.Context, c *conversation, r Request, read message.Message) (*Reply, error) {
 	inquiry := &inquiry{service: s, chat: c, request: r}
 	if len(read.Candidates) > 0 && (read.Kind != message.Mixed || s.options.Agent == nil) {
-		x := &execution{service: s, chat: c, request: r, message: read}
+		x := &execution{service: s, chat: c, request: r, message: read, noted: true}
 		reply, err := x.run(ctx)
 		if err != nil || x.notCode() && s.options.Agent == nil || !c.saved {
 			return reply, err

@@ -63,6 +63,7 @@ func TestScript(t *testing.T) {
 			}
 			return nil
 		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"passkey": addPasskey},
 		Condition: func(name string) (bool, error) {
 			if name == "cgo-build" {
 				return withCgo, nil

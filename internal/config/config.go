@@ -95,13 +95,14 @@ type Config struct {
 
 	// Of serve.
 
-	Listen      string   // host:port of the MCP endpoint; port 0 is any free one
-	AllowHosts  []string // names, without port, under which clients may reach it beside its addresses
-	AdminListen string   // host:port of health and metrics, or ""
-	PublicURL   string   // URL under which clients reach the server, without a path and a slash at the end; "" for none. Load takes that of Domains
-	Auth        string   // "" (what the addresses ask for), AuthOAuth or AuthNone
-	Discovery   string   // DiscoveryPublic or DiscoveryPrivate
-	Clients     string   // ClientsOpen, ClientsDocuments or ClientsManual
+	Listen        string   // host:port of the MCP endpoint; port 0 is any free one
+	AllowHosts    []string // names, without port, under which clients may reach it beside its addresses
+	AdminListen   string   // host:port of health and metrics, or ""
+	PublicURL     string   // URL under which clients reach the server, without a path and a slash at the end; "" for none. Load takes that of Domains
+	Auth          string   // "" (what the addresses ask for), AuthOAuth or AuthNone
+	Discovery     string   // DiscoveryPublic or DiscoveryPrivate
+	Clients       string   // ClientsOpen, ClientsDocuments or ClientsManual
+	DocumentHosts []string // host:port, in lower case, from which documents of clients are fetched also when they are not in the internet
 
 	TrustedProxies []netip.Prefix // whose word on callers' addresses is taken
 
@@ -157,6 +158,7 @@ type Config struct {
 
 	PasswordStdin bool          // read the password from standard input
 	Admin         bool          // the user is an administrator
+	RemovePasskey string        // id of the passkey to remove, "" to list them
 	User          string        // name of the user whose token it is
 	Expires       time.Duration // how long a token is good
 	Scope         string        // of a token

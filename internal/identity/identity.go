@@ -1,12 +1,13 @@
-// Package identity knows who is asking: accounts and their passwords, browsers that are signed in, bearer tokens of clients, and tokens
+// Package identity knows who is asking: accounts with their passwords and passkeys, browsers that are signed in, bearer tokens of clients, and tokens
 // for machines.
 //
 // Passwords are hashed with Argon2id (RFC 9106), a few at a time, so that sign-ins cannot use the memory up. Wrong ones are
-// answered more and more slowly, to the address that sends them only: nobody can lock somebody else out.
+// answered more and more slowly, to the address that sends them only: nobody can lock somebody else out. The same holds for
+// passkeys, what a browser is asked to sign with which is good once, for a few minutes, at that browser.
 //
 // # Trust
 //
-// Names, passwords, cookies and headers are anybody's. Whoever calls the methods about accounts is the operator.
+// Names, passwords, answers of authenticators, cookies and headers are anybody's. Whoever calls the methods about accounts is the operator.
 //
 // # Failure
 //
@@ -20,6 +21,7 @@ import (
 	"log/slog"
 	"time"
 
+	"runpython/internal/passkey"
 	"runpython/internal/store"
 )
 
@@ -46,6 +48,16 @@ type Store interface {
 	AddBrowser(ctx context.Context, b store.Browser, most int) error
 	Browser(ctx context.Context, hash store.Digest, now time.Time) (store.Browser, store.User, error)
 	RemoveBrowser(ctx context.Context, hash store.Digest) error
+
+	AddPasskey(ctx context.Context, p store.Passkey, most int) error
+	Passkey(ctx context.Context, credential []byte) (store.Passkey, store.User, error)
+	Passkeys(ctx context.Context, subject string) ([]store.Passkey, error)
+	CountPasskeys(ctx context.Context) (map[string]int, error)
+	UsePasskey(ctx context.Context, id string, use store.PasskeyUse) error
+	RenamePasskey(ctx context.Context, id, subject, name string) error
+	RemovePasskey(ctx context.Context, id, subject string) error
+	AddChallenge(ctx context.Context, c store.Challenge, most int) error
+	TakeChallenge(ctx context.Context, browser store.Digest, now time.Time) ([]byte, error)
 
 	Bearer(ctx context.Context, hash store.Digest, now time.Time) (store.Bearer, error)
 	TouchGrant(ctx context.Context, id string, now time.Time) error
@@ -78,6 +90,11 @@ const (
 	EventPassword     = "password_changed"
 	EventTokenMade    = "token_made"
 	EventRevoked      = "grant_revoked"
+
+	EventPasskeyAdded   = "passkey_added"
+	EventPasskeyRenamed = "passkey_renamed"
+	EventPasskeyRemoved = "passkey_removed"
+	EventPasskeyCopied  = "passkey_copied" // one has signed less often than it had before: somebody has a copy of it
 )
 
 // Options say what a Service works with. Store, Record and Limit are required.
@@ -86,6 +103,7 @@ type Options struct {
 	Resource string // URL of the endpoint, for which tokens are; "" where nobody asks for bearers
 	Record   Recorder
 	Limit    Limiter
+	Party    *passkey.Party   // this server, to passkeys; nil where nobody signs in with passkeys
 	Now      func() time.Time // nil means time.Now
 	Log      *slog.Logger     // nil means no log
 }

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
@@ -396,6 +397,19 @@ func TestDocuments(t *testing.T) {
 		_, err := f.ReadAuthorization(t.Context(), request(fresh(plain), nil), "")
 		if _, ok := errors.AsType[*oauth.PageError](err); !ok || asked.Load() != before {
 			t.Errorf("ReadAuthorization() = %v, and %d requests", err, asked.Load()-before)
+		}
+	})
+	t.Run("hosts that the operator names", func(t *testing.T) {
+		host := strings.TrimPrefix(s.URL, "https://")
+		for named, want := range map[string]bool{host: true, "127.0.0.1:1": false, "127.0.0.1": false, "localhost" + host[strings.Index(host, ":"):]: false} {
+			f := newFixture(t, func(o *oauth.Options) {
+				o.Fetcher = oauth.NewFetcher(oauth.FetcherOptions{
+					Reachable: func(netip.Addr) bool { return false }, Hosts: []string{named}, TLS: s.Client().Transport.(*http.Transport).TLSClientConfig,
+				})
+			})
+			if _, err := f.ReadAuthorization(t.Context(), request(fresh(plain), nil), ""); (err == nil) != want {
+				t.Errorf("%s with %s named = %v, want it fetched: %v", host, named, err, want)
+			}
 		}
 	})
 	t.Run("ids that are no documents", func(t *testing.T) {

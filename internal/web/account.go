@@ -71,7 +71,7 @@ func nextOf(text string) string {
 }
 
 func (p *Pages) showLogin(w http.ResponseWriter, r *http.Request) {
-	p.show(w, http.StatusOK, "signin", view{Title: "Sign in", CSRF: p.formSecret(w, r), Next: nextOf(r.URL.Query().Get("next"))})
+	p.showSignIn(w, r, http.StatusOK, view{Next: nextOf(r.URL.Query().Get("next"))})
 }
 
 func (p *Pages) login(w http.ResponseWriter, r *http.Request) {
@@ -82,8 +82,7 @@ func (p *Pages) login(w http.ResponseWriter, r *http.Request) {
 	cookie, _, err := p.Accounts.SignIn(r.Context(), name, r.PostForm.Get("password"), p.Address(r))
 	if err != nil {
 		kind, message := fault.Shown(err)
-		status := p.status(w, r, kind, err)
-		p.show(w, status, "signin", view{Title: "Sign in", Problem: sentence(message), CSRF: p.formSecret(w, r), Next: next, Name: name})
+		p.showSignIn(w, r, p.status(w, r, kind, err), view{Problem: sentence(message), Next: next, Name: name})
 		return
 	}
 	p.enter(w, r, cookie, next)
@@ -147,15 +146,26 @@ type shownGrant struct {
 const dayForm = "2 January 2006"
 
 func (p *Pages) account(w http.ResponseWriter, r *http.Request, v visitor) {
+	done := passkeyDone(r.URL.Query().Get("passkey"))
+	if r.URL.Query().Has("disconnected") {
+		done = "Disconnected. The app has to ask you again."
+	}
+	p.showAccount(w, r, v, outcome{status: http.StatusOK, done: done})
+}
+
+// An outcome is what has become of what a person did last.
+type outcome struct {
+	status        int
+	done, problem string
+}
+
+func (p *Pages) showAccount(w http.ResponseWriter, r *http.Request, v visitor, o outcome) {
 	grants, err := p.Accounts.Grants(r.Context(), v.user)
 	if err != nil {
 		p.fail(w, r, err)
 		return
 	}
-	shown := view{Title: "Connected apps", User: v.user.Name, CSRF: v.csrf}
-	if r.URL.Query().Has("disconnected") {
-		shown.Done = "Disconnected. The app has to ask you again."
-	}
+	shown := view{Title: "Your account", User: v.user.Name, CSRF: v.csrf, Done: o.done, Problem: o.problem}
 	now := p.Now()
 	for _, g := range grants {
 		if !now.Before(g.Expires) {
@@ -166,7 +176,14 @@ func (p *Pages) account(w http.ResponseWriter, r *http.Request, v visitor) {
 			Since: g.Created.UTC().Format(dayForm), Used: g.Used.UTC().Format(dayForm), Until: g.Expires.UTC().Format(dayForm),
 		})
 	}
-	p.show(w, http.StatusOK, "account", shown)
+	if err := p.addPasskeys(r, v, &shown); err != nil {
+		p.fail(w, r, err)
+		return
+	}
+	if shown.Recent {
+		p.allow(w.Header(), "'self'", scripted)
+	}
+	p.show(w, o.status, "account", shown)
 }
 
 func (p *Pages) disconnect(w http.ResponseWriter, r *http.Request, v visitor) {
