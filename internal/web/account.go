@@ -160,7 +160,7 @@ func (p *Pages) account(w http.ResponseWriter, r *http.Request, v visitor) {
 	}
 	shown := view{Title: "Connected apps", User: v.user.Name, CSRF: v.csrf}
 	if r.URL.Query().Has("disconnected") {
-		shown.Done = "Disconnected. The app has to ask you again."
+		shown.Done = "Disconnected. It can do nothing here any more, until it is allowed again."
 	}
 	now := p.Now()
 	for _, g := range grants {
