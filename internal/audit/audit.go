@@ -52,6 +52,7 @@ const (
 	ChatUndone   Kind = "chat_undone"   // its last turn; Count is the number of that
 	ChatImported Kind = "chat_imported" // Count is the number of turns
 	ChatDeleted  Kind = "chat_deleted"
+	ChatsExpired Kind = "chats_expired" // deleted by a rule, which Object names; Count is the number of chats
 	BackupMade   Kind = "backup_made" // Count is the number of chats
 )
 
