@@ -143,8 +143,8 @@ func (f *findings) paramDescriptions() Signal {
 
 func (f *findings) injection() Signal {
 	s := Signal{Fix: "take out of the texts what steers the model that reads them", Refs: []string{"MCP Security Best Practices"}, OWASP: []string{"MCP03", "MCP06"}}
-	if s, none := f.noTools(s); none {
-		return s
+	if s, none := f.noTools(s); none && len(f.hits) == 0 {
+		return s // prompts, resources and instructions have texts too, but only what is found in them counts
 	}
 	sure := 0
 	for _, h := range f.hits {

@@ -68,7 +68,7 @@ func Scan(ctx context.Context, url string, o Options) (*Report, Observation, err
 	if err != nil {
 		return nil, Observation{}, err //nolint:wrapcheck // the same
 	}
-	f, err := find(facts, o.Past)
+	f, err := find(facts)
 	if err != nil {
 		return nil, Observation{}, err
 	}
@@ -80,6 +80,9 @@ func Scan(ctx context.Context, url string, o Options) (*Report, Observation, err
 		result := o.DNSSEC.Validate(ctx, target.Host())
 		f.chain = &result
 	}
+	f.now = f.observe()
+	f.changes, f.quiet = history(o.Past, f.now)
+	f.known = len(o.Past) > 0
 	return f.report(target.String(), o), f.now, nil
 }
 
@@ -99,7 +102,7 @@ type findings struct {
 	known    bool // there are earlier observations
 }
 
-func find(facts *probe.Facts, past []Observation) (*findings, error) {
+func find(facts *probe.Facts) (*findings, error) {
 	t := &facts.Transport
 	f := &findings{facts: facts, tools: lint.ParseTools(t.Tools.Items)}
 	var err error
@@ -112,9 +115,6 @@ func find(facts *probe.Facts, past []Observation) (*findings, error) {
 		f.examples = append(f.examples, lint.Examples(&f.tools[i]))
 	}
 	f.problems = lint.Problems(f.tools)
-	f.now = f.observe()
-	f.changes, f.quiet = history(past, f.now)
-	f.known = len(past) > 0
 	return f, nil
 }
 
