@@ -3,6 +3,7 @@ module runpython
 go 1.26.3
 
 require (
+	github.com/BurntSushi/toml v1.6.0
 	github.com/anthropics/anthropic-sdk-go v1.84.0
 	github.com/aquasecurity/go-pep440-version v0.0.1
 	github.com/caddyserver/certmagic v0.25.6

@@ -242,7 +242,7 @@ func TestState(t *testing.T) {
 	}
 	for i := range 500 {
 		seen := check.Observation{Time: time.Unix(int64(i), 0).UTC(), Auth: "unknown"}
-		if err := check.WriteState(dir, checktest.URL, past, seen); err != nil {
+		if err := check.WriteState(dir, checktest.URL, checktest.URL, past, seen); err != nil {
 			t.Fatal(err)
 		}
 		if past, err = check.ReadState(dir, checktest.URL); err != nil {
