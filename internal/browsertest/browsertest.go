@@ -51,8 +51,8 @@ const (
 
 // Options say what a browser finds.
 type Options struct {
-	// Hosts are the only names that lead anywhere, each with the address (host:port) of its server: "run.example" is found
-	// there on whatever port. Addresses of loopback are reached as they are, if they are named as their own.
+	// Hosts are the only names and addresses that lead anywhere, each with that of its server (host:port), which is then found at
+	// whatever port; "" means where the name itself leads.
 	Hosts map[string]string
 	// Certificate is what the servers show that speak TLS; no other is taken that is not publicly trusted.
 	Certificate *x509.Certificate
@@ -143,7 +143,11 @@ func profile(t testing.TB) string {
 func resolver(hosts map[string]string) string {
 	var rules []string
 	for name, address := range hosts {
-		rules = append(rules, "MAP "+name+" "+address)
+		if address == "" {
+			rules = append(rules, "EXCLUDE "+name)
+		} else {
+			rules = append(rules, "MAP "+name+" "+address)
+		}
 	}
 	return strings.Join(append(rules, "MAP * ~NOTFOUND"), ", ")
 }

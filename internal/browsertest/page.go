@@ -21,6 +21,12 @@ func (p *Page) Follow(selector string) int {
 	return p.loads("follow "+selector, chromedp.Click(chromedp.CSS(selector)))
 }
 
+// FollowKey presses a key and waits until the page that it leads to has loaded. It returns the status of the answer.
+func (p *Page) FollowKey(key string) int {
+	p.t.Helper()
+	return p.loads("follow a key", chromedp.KeyEvent(key))
+}
+
 // loads does what leads to another page.
 func (p *Page) loads(what string, step chromedp.Action[chromedp.Void]) int {
 	p.t.Helper()

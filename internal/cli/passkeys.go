@@ -12,7 +12,8 @@ import (
 )
 
 const passkeysHelp = `Lists the passkeys of a user, each with its id, name and use; with --remove, removes one after asking. Browsers that have
-signed in with it stay signed in: "user passwd" signs out of all. People add and name passkeys themselves, on their account's page.`
+signed in with it stay signed in: "user passwd" signs out of all. People add and name passkeys themselves, on the page of
+their account.`
 
 // passkeyJSON is the form of a passkey with --json, a contract.
 type passkeyJSON struct {

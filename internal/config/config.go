@@ -108,6 +108,7 @@ type Config struct {
 
 	// Of what each caller may do; 0 for no bound.
 
+	AddressConnections   int   // connections of an address at once
 	AddressRequests      int   // HTTP requests of an address in a minute
 	AddressSignIns       int   // sign-ins of an address in a minute
 	AddressRegistrations int   // clients that an address registers in an hour
@@ -255,6 +256,7 @@ func Default(env Lookup) Config {
 
 		HTTPListen: HTTPAuto,
 
+		AddressConnections:   1000,
 		AddressRequests:      3000,
 		AddressSignIns:       60,
 		AddressRegistrations: 60,

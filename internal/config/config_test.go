@@ -107,6 +107,7 @@ func TestDefaults(t *testing.T) {
 		Expires:   90 * 24 * time.Hour,
 		Scope:     config.ScopeRun,
 
+		AddressConnections:   1000,
 		AddressRequests:      3000,
 		AddressSignIns:       60,
 		AddressRegistrations: 60,

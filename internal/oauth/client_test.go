@@ -266,6 +266,13 @@ func TestClientsWithKeys(t *testing.T) {
 	if a := f.form("/token", redemption(id, f.authorize(request(id, nil)), nil)); a.code() != "invalid_client" {
 		t.Errorf("no assertion: %s", a.text)
 	}
+	other := fixtureOn(t, f.store, nil) // another process
+	again := redemption(id, f.authorize(request(id, nil)), map[string]string{
+		"client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer", "client_assertion": good,
+	})
+	if a := other.form("/token", again); a.code() != "invalid_client" || !strings.Contains(a.text, "used before") {
+		t.Errorf("again, at another process: %s", a.text)
+	}
 }
 
 func TestDocuments(t *testing.T) {

@@ -178,8 +178,10 @@ func TestAnswersThatDoNotHold(t *testing.T) {
 		{"another passkey", holds, func(s *passkeytest.Says) { s.Credential = []byte("another") }},
 		{"one that may be copied by now", holds, func(s *passkeytest.Says) { s.Flags |= passkeytest.Eligible }},
 	}...) {
-		_, err := check(t, p, c, a, l.bend)
-		is(t, l.name, err, l.shown)
+		t.Run(l.name, func(t *testing.T) {
+			_, err := check(t, p, c, a, l.bend)
+			is(t, l.name, err, l.shown)
+		})
 	}
 	a.Forge = true
 	_, err := check(t, p, c, a, nil)
@@ -203,13 +205,15 @@ func TestNewOnesThatDoNotHold(t *testing.T) {
 		{"of nobody", unwanted, func(s *passkeytest.Says) { s.Format = "made-up" }},
 		{"a long id", "cannot be read", func(s *passkeytest.Says) { s.Credential = bytes.Repeat([]byte("x"), 1024) }},
 	}...) {
-		challenge := passkey.NewChallenge()
-		asked, err := p.Creation(ann(), challenge, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = p.Created(ann(), challenge, a.Create(asked, l.bend))
-		is(t, l.name, err, l.shown)
+		t.Run(l.name, func(t *testing.T) {
+			challenge := passkey.NewChallenge()
+			asked, err := p.Creation(ann(), challenge, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = p.Created(ann(), challenge, a.Create(asked, l.bend))
+			is(t, l.name, err, l.shown)
+		})
 	}
 	for _, text := range []string{"", "{}", "[]", `{"id":"AA","rawId":"AA","type":"public-key","response":{}}`, "\x00"} {
 		_, err := p.Created(ann(), passkey.NewChallenge(), []byte(text))

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -124,7 +125,11 @@ func (p *Pages) setup(w http.ResponseWriter, r *http.Request) {
 			p.fail(w, r, err)
 			return
 		}
-		p.show(w, http.StatusUnprocessableEntity, "setup", view{Title: "Make the first account", Problem: sentence(message), CSRF: p.formSecret(w, r), Link: link, Name: name})
+		wrong := "username"
+		if _, ok := errors.AsType[*identity.PasswordError](err); ok {
+			wrong = "password"
+		}
+		p.show(w, http.StatusUnprocessableEntity, "setup", view{Title: "Make the first account", Problem: sentence(message), Wrong: wrong, CSRF: p.formSecret(w, r), Link: link, Name: name})
 		return
 	}
 	cookie, err := p.Accounts.SignInFirst(r.Context(), u, p.Address(r))
@@ -140,6 +145,7 @@ type shownGrant struct {
 	ID, Name, Host     string
 	Since, Used, Until string
 	Machine            bool
+	Rights             []string // scopes
 }
 
 // dayForm is how days are shown.
@@ -148,7 +154,7 @@ const dayForm = "2 January 2006"
 func (p *Pages) account(w http.ResponseWriter, r *http.Request, v visitor) {
 	done := passkeyDone(r.URL.Query().Get("passkey"))
 	if r.URL.Query().Has("disconnected") {
-		done = "Disconnected. The app has to ask you again."
+		done = "Disconnected. It can do nothing here any more, until it is allowed again."
 	}
 	p.showAccount(w, r, v, outcome{status: http.StatusOK, done: done})
 }
@@ -172,7 +178,7 @@ func (p *Pages) showAccount(w http.ResponseWriter, r *http.Request, v visitor, o
 			continue
 		}
 		shown.Grants = append(shown.Grants, shownGrant{
-			ID: g.ID, Name: g.Name, Host: g.Host, Machine: g.Client == "",
+			ID: g.ID, Name: g.Name, Host: g.Host, Machine: g.Client == "", Rights: strings.Fields(g.Scopes),
 			Since: g.Created.UTC().Format(dayForm), Used: g.Used.UTC().Format(dayForm), Until: g.Expires.UTC().Format(dayForm),
 		})
 	}

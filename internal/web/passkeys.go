@@ -104,7 +104,7 @@ func (p *Pages) changePasskeys(w http.ResponseWriter, r *http.Request, v visitor
 		p.showAccount(w, r, v, outcome{status: p.status(w, r, kind, err), problem: sentence(message)})
 		return
 	}
-	http.Redirect(w, r, accountPath+"?passkey="+done, http.StatusSeeOther)
+	http.Redirect(w, r, accountPath+"?passkey="+done, http.StatusSeeOther) //nolint:gosec // it is one of the words above
 }
 
 // passkeyDone is what is told of what was done, by the last part of its address.

@@ -114,6 +114,7 @@ func TestPasskeysInARealBrowser(t *testing.T) {
 	do(t, p, webauthn.SetResponseOverrideBits, webauthn.SetResponseOverrideBitsParams{AuthenticatorID: device, IsBogusSignature: &yes})
 	p.Click(withPasskey + " button")
 	told("#problem", "The passkey's answer does not hold")
+	p.Wait(withPasskey + " button:focus")
 	p.Look("sign in refused")
 	do(t, p, webauthn.SetResponseOverrideBits, webauthn.SetResponseOverrideBitsParams{AuthenticatorID: device, IsBogusSignature: &no, IsBadUV: &yes})
 	p.Open(issuer + "/login")

@@ -125,7 +125,7 @@ func TestPasskeys(t *testing.T) {
 	if res.StatusCode != http.StatusUnprocessableEntity {
 		t.Errorf("a passkey that was removed = %d", res.StatusCode)
 	}
-	has(t, text, "Nobody signs in here with this passkey", `aria-describedby="problem">Sign in with a passkey`, `name="next" value="/authorize?client_id=x"`)
+	has(t, text, "Nobody signs in here with this passkey", `aria-describedby="problem" autofocus>Sign in with a passkey`, `name="next" value="/authorize?client_id=x"`)
 	if strings.Count(text, `aria-describedby="problem"`) != 1 {
 		t.Errorf("the problem is tied to the password:\n%s", text)
 	}

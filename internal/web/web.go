@@ -175,6 +175,7 @@ type view struct {
 	Style   template.CSS
 	User    string
 	Problem string
+	Wrong   string // the field that is the problem, of the form to set up
 	CSRF    string
 
 	Next, Name string // of signing in

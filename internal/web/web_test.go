@@ -64,19 +64,26 @@ func (s *site) pass(d time.Duration) {
 
 func newSite(t *testing.T) *site {
 	t.Helper()
+	s := siteOf(t, oauth.FetcherOptions{Reachable: func(netip.Addr) bool { return false }})
+	var err error
+	if s.user, err = s.accounts.AddUser(t.Context(), "ann", password, false); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// siteOf is a site without accounts.
+func siteOf(t *testing.T, documents oauth.FetcherOptions) *site {
+	t.Helper()
 	db := storetest.Lasting[*database.Store](t)(sqlite.OpenMemory(t.Context()))
 	s := &site{t: t, store: db, now: time.Unix(1_800_000_000, 0)}
 	address := func(*http.Request) string { return "192.0.2.1" }
 	s.accounts = identity.New(identity.Options{Store: db, Resource: issuer + "/mcp", Record: s, Limit: s, Party: passkey.New(issuer), Now: s.clock})
 	s.oauth = oauth.New(oauth.Options{
 		Issuer: issuer, Resource: issuer + "/mcp", Store: db, Registration: oauth.RegistrationOpen, Record: s, Limit: s, Address: address, Now: s.clock,
-		Fetcher: oauth.NewFetcher(oauth.FetcherOptions{Reachable: func(netip.Addr) bool { return false }}),
+		Fetcher: oauth.NewFetcher(documents),
 	})
 	s.handler = web.New(web.Options{Issuer: issuer, Accounts: s.accounts, OAuth: s.oauth, Consents: db, Address: address, Now: s.clock}).Handler()
-	var err error
-	if s.user, err = s.accounts.AddUser(t.Context(), "ann", password, false); err != nil {
-		t.Fatal(err)
-	}
 	return s
 }
 

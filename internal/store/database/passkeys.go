@@ -10,8 +10,7 @@ import (
 )
 
 // passkeyColumns are those that scanPasskey reads.
-const passkeyColumns = `passkeys.id, passkeys.subject, credential, public_key, signatures, transports, eligible = 1, backed_up = 1,
-	passkeys.name, passkeys.created, passkeys.used`
+const passkeyColumns = `passkeys.id, passkeys.subject, credential, public_key, signatures, transports, eligible = 1, backed_up = 1, passkeys.name, passkeys.created, passkeys.used` //nolint:gosec // it is no secret
 
 func scanPasskey(r row) (p store.Passkey, err error) {
 	var name []byte

@@ -80,6 +80,7 @@
       }
     });
     form.hidden = false;
+    form.querySelector("[autofocus]")?.focus(); // it was not there yet when the page had its focus
   }
   for (const note of document.querySelectorAll("[data-without-passkeys]")) note.hidden = true;
 })();
