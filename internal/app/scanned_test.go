@@ -75,6 +75,9 @@ func TestScanned(t *testing.T) {
 					t.Errorf("%s is %v, want 100", c.Title, c.Score)
 				}
 			}
+			if s, _ := r.Signal("caps.spec_recency"); len(s.Evidence) > 0 {
+				t.Errorf("rules of the latest revision are broken: %q", s.Evidence)
+			}
 			if len(r.Diagnostics.Problems) > 0 {
 				t.Errorf("the lint finds %q", r.Diagnostics.Problems)
 			}
