@@ -165,10 +165,10 @@ func (w *walker) allow(issuer, address, name string) string {
 	return left
 }
 
-// handler is the official client's way to get tokens, with a person of that name at the browser.
-func (s *signedServer) handler(w *walker, name string) *auth.AuthorizationCodeHandler {
+// handler is the official client's way to get tokens. ask has a person go to an address, and returns where they are sent then,
+// which is below back.
+func (s *signedServer) handler(back string, ask func(address string) string) *auth.AuthorizationCodeHandler {
 	s.t.Helper()
-	const back = "http://127.0.0.1:1/callback"
 	h, err := auth.NewAuthorizationCodeHandler(&auth.AuthorizationCodeHandlerConfig{
 		RedirectURL:         back,
 		RequestRefreshToken: true,
@@ -176,7 +176,7 @@ func (s *signedServer) handler(w *walker, name string) *auth.AuthorizationCodeHa
 			ClientName: "An App", RedirectURIs: []string{back}, GrantTypes: []string{"authorization_code", "refresh_token"}, TokenEndpointAuthMethod: "none",
 		}},
 		AuthorizationCodeFetcher: func(_ context.Context, args *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
-			u, err := url.Parse(w.allow(s.issuer, args.URL, name))
+			u, err := url.Parse(ask(args.URL))
 			if err != nil {
 				return nil, err
 			}
@@ -251,7 +251,7 @@ const callParams = `"name":"chat","arguments":{"message":"1+1"}`
 func TestOfficialClientSignsIn(t *testing.T) {
 	s := serveSigned(t, nil, "ann")
 	w := newWalker(t)
-	h := s.handler(w, "ann")
+	h := s.handler("http://127.0.0.1:1/callback", func(address string) string { return w.allow(s.issuer, address, "ann") })
 	session := connect(t, &mcp.StreamableClientTransport{Endpoint: s.url, OAuthHandler: h})
 	tools, err := session.ListTools(t.Context(), nil)
 	if err != nil || len(tools.Tools) != 1 {

@@ -19,6 +19,7 @@ type violation struct {
 // it is not sure of counts too.
 const runAxe = `axe.run(document, {
 	runOnly: {type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa", "best-practice"]},
+	rules: {"target-size": {enabled: true}}, // of WCAG 2.2, and off unless asked for
 	resultTypes: ["violations", "incomplete"],
 }).then(r => [...r.violations, ...r.incomplete].map(v => ({
 	id: v.id, help: v.help, helpUrl: v.helpUrl, nodes: v.nodes.map(n => ({html: n.html, failureSummary: n.failureSummary})),

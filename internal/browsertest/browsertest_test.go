@@ -2,8 +2,11 @@ package browsertest_test
 
 import (
 	"fmt"
+	"image"
+	"image/png"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -40,7 +43,23 @@ func serve(t *testing.T) browsertest.Options {
 	return browsertest.Options{Hosts: map[string]string{"run.example": s.Listener.Addr().String()}, Certificate: s.Certificate()}
 }
 
+// picture returns the size of one, in pixels.
+func picture(t *testing.T, name string) image.Point {
+	t.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	c, err := png.DecodeConfig(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return image.Pt(c.Width, c.Height)
+}
+
 func TestWalk(t *testing.T) {
+	t.Setenv(browsertest.ScreenshotsVariable, "")
 	for _, noScript := range []bool{false, true} {
 		t.Run(fmt.Sprintf("noscript=%v", noScript), func(t *testing.T) {
 			o := serve(t)
@@ -53,6 +72,16 @@ func TestWalk(t *testing.T) {
 				t.Errorf("the script of the page ran: %v", ran)
 			}
 			p.Look("good")
+			if size := picture(t, p.Screenshot("good", browsertest.View{Width: 320, Zoom: 200})); size != image.Pt(320, 800) {
+				t.Errorf("the picture has %v", size)
+			}
+			if size := picture(t, p.Screenshot("good", browsertest.View{Width: 320, Text: 600})); size.X != 320 || size.Y < 1000 {
+				t.Errorf("the picture of a long page has %v", size)
+			}
+			p.View(browsertest.View{Text: 200})
+			if size := browsertest.Eval[string](p, "getComputedStyle(document.body).fontSize"); size != "32px" {
+				t.Errorf("at 200 %% text has %s", size)
+			}
 			if diff := cmp.Diff([]string{"Name", "Send"}, p.TabOrder()); diff != "" {
 				t.Errorf("tab order (-want +got):\n%s", diff)
 			}
@@ -86,6 +115,7 @@ func (c *complaints) Cleanup(f func()) { c.ends = append(c.ends, f) }
 
 // What is wrong with a page fails its test.
 func TestComplaints(t *testing.T) {
+	t.Setenv(browsertest.ScreenshotsVariable, "")
 	c := &complaints{TB: t}
 	p := browsertest.Start(c, serve(t))
 	p.Open("https://run.example/bad")

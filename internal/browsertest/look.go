@@ -8,7 +8,6 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/page"
-	"github.com/chromedp/chromedp"
 )
 
 // A View is how somebody looks at a page. The zero View is a window of 1280 pixels, light.
@@ -22,8 +21,6 @@ type View struct {
 const (
 	defaultWidth = 1280
 	height       = 800
-	// fontSize is what browsers show text at, in pixels, unless somebody says otherwise.
-	fontSize = 16
 )
 
 // String names a view, for names of files.
@@ -78,15 +75,20 @@ func (p *Page) View(v View) {
 	call(p, "set the colours", emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
 	})
-	size := int64(fontSize * text / 100)
-	call(p, "set the size of text", page.SetFontSizes, page.SetFontSizesParams{FontSizes: &page.FontSizes{Standard: size}})
+	// The browser's own setting for it takes effect at some later time.
+	Eval[bool](p, fmt.Sprintf(`document.documentElement.style.fontSize = "%d%%", true`, text))
 }
 
 // Screenshot keeps a picture of the whole page, under a name and the view's, and returns the file's path.
 func (p *Page) Screenshot(name string, v View) string {
 	p.t.Helper()
 	p.View(v)
-	picture := run(p, "take a picture", chromedp.FullScreenshot(100))
+	// To ask for the size makes the browser lay the page out, which it otherwise may not have done yet.
+	size := Eval[[]float64](p, "[document.documentElement.clientWidth, document.documentElement.scrollHeight]")
+	beyond := true
+	picture := call(p, "take a picture", page.CaptureScreenshot, page.CaptureScreenshotParams{
+		CaptureBeyondViewport: &beyond, Clip: &page.Viewport{Width: size[0], Height: size[1], Scale: 1},
+	}).Data
 	folder := os.Getenv(ScreenshotsVariable)
 	if folder == "" {
 		folder = p.t.TempDir()

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
@@ -23,10 +24,11 @@ type watch struct {
 
 	mu       sync.Mutex
 	seen     []string
+	more     chan struct{} // closed when there is more
 	expected []string
 }
 
-func newWatch(hosts map[string]string) *watch { return &watch{hosts: hosts} }
+func newWatch(hosts map[string]string) *watch { return &watch{hosts: hosts, more: make(chan struct{})} }
 
 // see is called for each event of the browser, on the goroutine that reads them.
 func (w *watch) see(event any) {
@@ -89,6 +91,8 @@ func (w *watch) add(what string) {
 	defer w.mu.Unlock()
 	if len(w.seen) < maxSeen {
 		w.seen = append(w.seen, what)
+		close(w.more)
+		w.more = make(chan struct{})
 	}
 }
 
@@ -115,6 +119,26 @@ func (p *Page) Expect(text string) {
 	p.watch.mu.Lock()
 	defer p.watch.mu.Unlock()
 	p.watch.expected = append(p.watch.expected, text)
+}
+
+// WaitSeen waits until something that contains a text was seen, which is to be expected.
+func (p *Page) WaitSeen(text string) {
+	p.t.Helper()
+	deadline := time.NewTimer(pageTime)
+	defer deadline.Stop()
+	for {
+		p.watch.mu.Lock()
+		seen, more := slices.Clone(p.watch.seen), p.watch.more
+		p.watch.mu.Unlock()
+		if slices.ContainsFunc(seen, func(what string) bool { return strings.Contains(what, text) }) {
+			return
+		}
+		select {
+		case <-more:
+		case <-deadline.C:
+			p.t.Fatalf("nothing like %q was seen, but %q", text, seen)
+		}
+	}
 }
 
 // ExpectStatus says that a page or resource may come with a status of 400 or above, which is an error on the console.

@@ -154,7 +154,7 @@ const dayForm = "2 January 2006"
 func (p *Pages) account(w http.ResponseWriter, r *http.Request, v visitor) {
 	done := passkeyDone(r.URL.Query().Get("passkey"))
 	if r.URL.Query().Has("disconnected") {
-		done = "Disconnected. The app has to ask you again."
+		done = "Disconnected. It can do nothing here any more, until it is allowed again."
 	}
 	p.showAccount(w, r, v, outcome{status: http.StatusOK, done: done})
 }

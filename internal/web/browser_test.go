@@ -24,6 +24,7 @@ import (
 	"runpython/internal/browsertest"
 	"runpython/internal/identity"
 	"runpython/internal/oauth"
+	"runpython/internal/store"
 	"runpython/internal/web"
 )
 
@@ -44,6 +45,9 @@ type surroundings struct {
 const (
 	appHost    = "app.example"
 	answerPage = `<!DOCTYPE html><html lang="en"><title>App</title><link rel="icon" href="data:,"><h1>Back in the app</h1></html>`
+	evilPage   = `<!DOCTYPE html><html lang="en"><title>Evil</title><link rel="icon" href="data:,"><form method="post" action="` + issuer + `/account">
+<input type="hidden" name="revoke" value="g1"><button>You have won</button></form></html>`
+	framePage = `<!DOCTYPE html><html lang="en"><title>Evil</title><link rel="icon" href="data:,"><h1>Frame</h1><iframe src="` + issuer + `/account"></iframe></html>`
 )
 
 // answered is where people return to.
@@ -71,6 +75,10 @@ func surround(t *testing.T, noScript bool) *surroundings {
 	s := &surroundings{noScript: noScript}
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
+		case r.Host == appHost && r.URL.Path == "/evil":
+			fmt.Fprint(w, evilPage)
+		case r.Host == appHost && r.URL.Path == "/frame":
+			fmt.Fprint(w, framePage)
 		case r.Host == appHost:
 			s.answered(w, r)
 		case r.Host != strings.TrimPrefix(issuer, "https://"):
@@ -301,7 +309,7 @@ func TestBrowserConsent(t *testing.T) {
 		s.look("account with apps", s.account("", "Notebook Assistant", "Terminal Helper", "backup job"))
 		p.Follow(`[aria-label="Disconnect Terminal Helper"]`)
 		p.Wait("[role=status]:focus")
-		s.look("account with less apps", s.account("Disconnected. The app has to ask you again.", "Notebook Assistant", "backup job"))
+		s.look("account with less apps", s.account("Disconnected. It can do nothing here any more, until it is allowed again.", "Notebook Assistant", "backup job"))
 	})
 }
 
@@ -401,4 +409,60 @@ func TestBrowserProblems(t *testing.T) {
 		}
 		p.Look("too many passwords")
 	})
+}
+
+// What an app says of itself neither hides nor breaks what it is asked for.
+func TestBrowserHostileNames(t *testing.T) {
+	s := surround(t, false)
+	s.signIn("boss", true)
+	for name, app := range map[string]struct{ name, redirect string }{
+		"long":    {strings.Repeat("W", 200), "https://" + strings.Repeat("a", 63) + "." + strings.Repeat("b", 63) + ".example/cb"},
+		"markup":  {`<h1 style="color:red">Allow</h1><script>alert(1)</script>`, "https://xn--80ak6aa92e.example/cb"},
+		"turned":  {"\u202etpircS\u202c Data", "https://app.example.evil.example/cb"},
+		"scheme":  {"Editor", "editor-of-mine:/callback"},
+		"writing": {"数据助手 مساعد البيانات", callback},
+	} {
+		s.page.Open(issuer + ask(s.register(app.name, app.redirect), app.redirect))
+		s.page.Look("consent " + name)
+		if n := s.page.Count("h1, script, main [style]"); n != 1 {
+			t.Errorf("%s: there are %d elements of which the heading should be the only one", name, n)
+		}
+		if text := s.page.Text("main"); strings.ContainsRune(text, 0x202e) {
+			t.Errorf("%s: the page says\n%s", name, text)
+		}
+	}
+}
+
+// An app on the person's own machine gets its answer through the scheme of its links.
+func TestBrowserScheme(t *testing.T) {
+	s := surround(t, false)
+	s.signIn("ann", false)
+	const redirect = "editor-of-mine://callback"
+	s.page.Open(issuer + ask(s.register("Editor", redirect), redirect))
+	s.page.Expect("a request to " + redirect + "?code=")
+	s.page.Click("button[value=approve]")
+	s.page.WaitSeen("a request to " + redirect + "?code=")
+}
+
+// Pages of others cannot do anything here, nor show these pages as theirs.
+func TestBrowserOtherSites(t *testing.T) {
+	s := surround(t, false)
+	s.signIn("ann", false)
+	p := s.page
+	grant := store.Grant{ID: "g1", Subject: s.user.ID, Client: "c", Name: "App", Host: appHost, Scopes: "run", Created: s.clock(), Used: s.clock(), Expires: s.clock().Add(time.Hour)}
+	if err := s.store.AddGrant(t.Context(), store.Issued{Grant: grant}); err != nil {
+		t.Fatal(err)
+	}
+	p.ExpectStatus(http.StatusForbidden)
+	p.Open("https://" + appHost + "/evil")
+	if status := p.Follow("button"); status != http.StatusForbidden || p.URL() != issuer+"/account" {
+		t.Errorf("a form of another site = %d at %s", status, p.URL())
+	}
+	s.look("form of another site", shown{"Error: That did not work", nil, []string{"heading That did not work", "alert This form came from a page of another site."}})
+	if p.Open(issuer + "/account"); p.Count("li.app") != 1 {
+		t.Error("the form of another site has disconnected an app")
+	}
+	p.Expect("Framing 'https://run.example/' violates")
+	p.Open("https://" + appHost + "/frame")
+	p.Wait("h1")
 }
