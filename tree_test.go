@@ -24,7 +24,7 @@ var mayImport = map[string][]string{
 	"": {},
 
 	"cmd/runpython":        {"internal/about", "internal/app", "internal/cli", "internal/config", "internal/sandbox", "internal/sandbox/gvisor"},
-	"internal/cli":         {"internal/audit", "internal/chat", "internal/check", "internal/check/dnssec", "internal/check/report", "internal/cli/console", "internal/config", "internal/eval", "internal/fault", "internal/identity", "internal/llm", "internal/notebook", "internal/oauth", "internal/store"},
+	"internal/cli":         {"internal/audit", "internal/chat", "internal/check", "internal/check/clientconfig", "internal/check/dnssec", "internal/check/process", "internal/check/report", "internal/check/triage", "internal/cli/console", "internal/config", "internal/eval", "internal/fault", "internal/identity", "internal/llm", "internal/notebook", "internal/oauth", "internal/store"},
 	"internal/notebook":    {"internal/chat", "internal/excerpt", "internal/fault"},
 	"internal/eval":        {"internal/agent", "internal/chat", "internal/excerpt", "internal/fault", "internal/llm", "internal/message", "internal/pattern"},
 	"internal/cli/console": {},
@@ -67,10 +67,13 @@ var mayImport = map[string][]string{
 	"internal/store/postgres":             {"internal/fault", "internal/store/database"},
 	"internal/store/sqlite":               {"internal/fault", "internal/pypi/flock", "internal/store/database"},
 	"internal/check":                      {"internal/check/dnssec", "internal/check/lint", "internal/check/probe", "internal/excerpt", "internal/fault"},
+	"internal/check/clientconfig":         {"internal/check/lint", "internal/excerpt"},
 	"internal/check/dnssec":               {},
 	"internal/check/lint":                 {"internal/excerpt", "internal/pattern"},
 	"internal/check/probe":                {"internal/address", "internal/fault"},
-	"internal/check/report":               {"internal/check"},
+	"internal/check/process":              {"internal/fault"},
+	"internal/check/report":               {"internal/check", "internal/check/lint"},
+	"internal/check/triage":               {"internal/check", "internal/check/lint"},
 	"internal/egress":                     {"internal/address"},
 	"internal/address":                    {},
 	"internal/excerpt":                    {},
@@ -136,7 +139,7 @@ var onlyIn = map[string][]string{
 	"github.com/prometheus/client_golang":    {"internal/metrics"},
 	"github.com/caddyserver/certmagic":       {"internal/certs"},
 	"go.uber.org/zap":                        {"internal/certs"}, // what certmagic logs with
-	"gopkg.in/yaml.v3":                       {"internal/config", "internal/eval"},
+	"gopkg.in/yaml.v3":                       {"internal/check/clientconfig", "internal/check/triage", "internal/config", "internal/eval"},
 	"github.com/klauspost/compress":          {"internal/sandbox/checkpoint"},
 	"github.com/pressly/goose/v3":            {"internal/store/database"},
 	"github.com/jackc/pgx/v5":                {"internal/store/postgres"},
@@ -145,6 +148,7 @@ var onlyIn = map[string][]string{
 	"golang.org/x/text":                      {"internal/check/lint"},
 	"github.com/google/jsonschema-go":        {"internal/check/lint"},
 	"github.com/miekg/dns":                   {"internal/check/dnssec"},
+	"github.com/BurntSushi/toml":             {"internal/check/clientconfig"},
 	"golang.org/x/image":                     {"internal/mcpserver"},
 	"golang.org/x/crypto":                    {"internal/identity"},
 	"github.com/go-jose/go-jose/v4":          {"internal/oauth"},
@@ -152,7 +156,8 @@ var onlyIn = map[string][]string{
 	"golang.org/x/sync":                      {"internal/app", "internal/oauth", "internal/pypi", "internal/sandbox/interpreter"},
 	"golang.org/x/sys": {"internal/app", "internal/cli", "internal/cli/console", "internal/kernel",
 		"internal/audit", "internal/pypi", "internal/pypi/cache", "internal/pypi/environment", "internal/pypi/flock", "internal/pypi/uv", "internal/sandbox", "internal/sandbox/checkpoint", "internal/sandbox/interpreter", "internal/store/content", "internal/store/sqlite"},
-	"golang.org/x/term": {"internal/cli", "internal/cli/console"},
+	"golang.org/x/term":   {"internal/cli", "internal/cli/console"},
+	"golang.org/x/oauth2": {}, // a driver of .ci/clients only
 
 	"github.com/aquasecurity/go-pep440-version": {"internal/pypi/requirement"},
 
@@ -165,7 +170,7 @@ var onlyIn = map[string][]string{
 	"go.uber.org/goleak":                       {}, // tests only
 
 	// Other programs are started by these alone; config only looks for one.
-	"os/exec": {"internal/config", "internal/pypi/cache", "internal/pypi/uv", "internal/sandbox", "internal/sandbox/interpreter"},
+	"os/exec": {"internal/check/process", "internal/config", "internal/pypi/cache", "internal/pypi/uv", "internal/sandbox", "internal/sandbox/interpreter"},
 	"unsafe":  {},
 	"plugin":  {},
 }

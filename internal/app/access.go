@@ -44,7 +44,7 @@ func (a *App) openAccess(records *database.Store) {
 	accounts := newAccounts(records, a, a.config.PublicURL)
 	server := oauth.New(oauth.Options{
 		Issuer: a.config.PublicURL, Resource: a.config.PublicURL + endpointPath, Store: records, Registration: a.config.Clients,
-		Fetcher: oauth.NewFetcher(oauth.FetcherOptions{Reachable: egress.IsOutside}),
+		Fetcher: oauth.NewFetcher(oauth.FetcherOptions{Reachable: egress.IsOutside, Hosts: a.config.DocumentHosts}),
 		Record:  a.audit, Limit: a.limits, Address: addressOf, Log: a.log,
 	})
 	a.access = &access{log: a.log, accounts: accounts, oauth: server, issuer: a.config.PublicURL, pages: web.New(web.Options{

@@ -1,6 +1,7 @@
 package certs
 
 import (
+	"crypto/sha256"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -15,15 +16,9 @@ import (
 // whether one of them has changed; a pair that cannot be used leaves the one before, and is told of once.
 func Files(certificate, key string, log *slog.Logger) (*Certificates, error) {
 	p := &pair{certificate: certificate, key: key, log: log}
-	stamp, err := p.look()
-	if err != nil {
-		return nil, fmt.Errorf("look at the files of TLS: %w", err)
-	}
-	loaded, err := p.load()
-	if err != nil {
+	if err := p.refresh(); err != nil {
 		return nil, err
 	}
-	p.current, p.stamp = loaded, stamp
 	return &Certificates{
 		get:        p.get,
 		challenges: func(next http.Handler) http.Handler { return next },
@@ -39,53 +34,78 @@ type pair struct {
 
 	mu      sync.Mutex // guards what follows, and that one reads at a time
 	current *tls.Certificate
-	stamp   stamp // of the files that were read last, also if they could not be used
+	seen    [2]stamp // of the files that were read last, also if they could not be used
+	settled bool     // seen changes with every later change of the files
+	read    [2][sha256.Size]byte
 }
 
-// A stamp changes when one of the files does. Of a file that is not there it is zero.
-type stamp [2]struct {
+// A stamp changes when a file does, but for a change within a tick of the clock of the file system. Of a file that is
+// not there it is zero.
+type stamp struct {
 	changed time.Time
 	size    int64
 }
 
-func (p *pair) look() (s stamp, err error) {
+// settling is longer than a tick of the clock of any file system: those of FAT last two seconds.
+const settling = 3 * time.Second
+
+// look tells whether the files may have changed since they were read.
+func (p *pair) look() bool {
+	now := time.Now()
+	before, settled := p.seen, p.settled
+	p.settled = true
 	for i, name := range []string{p.certificate, p.key} {
-		info, statErr := os.Stat(name)
-		if statErr != nil {
-			err = errors.Join(err, statErr)
-			continue
+		p.seen[i] = stamp{}
+		if info, err := os.Stat(name); err == nil { // load tells of an error
+			p.seen[i] = stamp{info.ModTime(), info.Size()}
+			p.settled = p.settled && now.Sub(info.ModTime()) > settling
 		}
-		s[i].changed, s[i].size = info.ModTime(), info.Size()
 	}
-	return s, err
+	return !settled || p.seen != before
 }
 
-func (p *pair) load() (*tls.Certificate, error) {
-	c, err := tls.LoadX509KeyPair(p.certificate, p.key)
-	if err != nil {
-		return nil, fmt.Errorf("read the certificate %s and its key: %w", p.certificate, err)
+// load reads the files; changed is false when they are as they were.
+func (p *pair) load() (changed bool, err error) {
+	var texts [2][]byte
+	var digests [2][sha256.Size]byte
+	for i, name := range []string{p.certificate, p.key} {
+		text, readErr := os.ReadFile(name)
+		err = errors.Join(err, readErr)
+		texts[i], digests[i] = text, sha256.Sum256(text)
 	}
-	return &c, nil
+	if digests == p.read {
+		return false, nil
+	}
+	p.read = digests
+	if err != nil {
+		return true, fmt.Errorf("read the files of TLS: %w", err)
+	}
+	c, err := tls.X509KeyPair(texts[0], texts[1])
+	if err != nil {
+		return true, fmt.Errorf("read the certificate %s and its key: %w", p.certificate, err)
+	}
+	p.current = &c
+	return true, nil
+}
+
+// refresh reads the files if they may have changed. An error leaves the pair that was read before, and is returned once.
+func (p *pair) refresh() error {
+	if !p.look() {
+		return nil
+	}
+	changed, err := p.load()
+	if changed && err == nil {
+		p.log.Info("the certificate was read", "until", p.current.Leaf.NotAfter)
+	}
+	return err
 }
 
 // get implements tls.Config.GetCertificate.
 func (p *pair) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now, err := p.look()
-	if now == p.stamp { // also of a file that is gone, which was told
-		return p.current, nil
-	}
-	p.stamp = now
-	var fresh *tls.Certificate
-	if err == nil {
-		fresh, err = p.load()
-	}
-	if err != nil {
+	if err := p.refresh(); err != nil {
 		p.log.Error("the changed certificate cannot be used; the one before stays", "error", err)
-		return p.current, nil
 	}
-	p.current = fresh
-	p.log.Info("the certificate was read again", "until", fresh.Leaf.NotAfter)
 	return p.current, nil
 }

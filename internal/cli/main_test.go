@@ -29,6 +29,7 @@ func (m checked) Run() int {
 
 func TestMain(m *testing.M) {
 	testscript.Main(checked{m}, map[string]func(){
+		"mcp-stdio": stdioServer,
 		"runpython": func() {
 			os.Exit(cli.Main(context.Background(), fakeProgram(), os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 		},

@@ -95,18 +95,20 @@ type Config struct {
 
 	// Of serve.
 
-	Listen      string   // host:port of the MCP endpoint; port 0 is any free one
-	AllowHosts  []string // names, without port, under which clients may reach it beside its addresses
-	AdminListen string   // host:port of health and metrics, or ""
-	PublicURL   string   // URL under which clients reach the server, without a path and a slash at the end; "" for none. Load takes that of Domains
-	Auth        string   // "" (what the addresses ask for), AuthOAuth or AuthNone
-	Discovery   string   // DiscoveryPublic or DiscoveryPrivate
-	Clients     string   // ClientsOpen, ClientsDocuments or ClientsManual
+	Listen        string   // host:port of the MCP endpoint; port 0 is any free one
+	AllowHosts    []string // names, without port, under which clients may reach it beside its addresses
+	AdminListen   string   // host:port of health and metrics, or ""
+	PublicURL     string   // URL under which clients reach the server, without a path and a slash at the end; "" for none. Load takes that of Domains
+	Auth          string   // "" (what the addresses ask for), AuthOAuth or AuthNone
+	Discovery     string   // DiscoveryPublic or DiscoveryPrivate
+	Clients       string   // ClientsOpen, ClientsDocuments or ClientsManual
+	DocumentHosts []string // host:port, in lower case, from which documents of clients are fetched also when they are not in the internet
 
 	TrustedProxies []netip.Prefix // whose word on callers' addresses is taken
 
 	// Of what each caller may do; 0 for no bound.
 
+	AddressConnections   int   // connections of an address at once
 	AddressRequests      int   // HTTP requests of an address in a minute
 	AddressSignIns       int   // sign-ins of an address in a minute
 	AddressRegistrations int   // clients that an address registers in an hour
@@ -254,6 +256,7 @@ func Default(env Lookup) Config {
 
 		HTTPListen: HTTPAuto,
 
+		AddressConnections:   1000,
 		AddressRequests:      3000,
 		AddressSignIns:       60,
 		AddressRegistrations: 60,

@@ -295,35 +295,37 @@ func (r *run) kill(ctx context.Context) {
 	r.send(ctx, syscall.SIGKILL, killGrace)
 }
 
-// begin looks at what the variables hold. When that is more than the limit, since an
-// earlier run was stopped there, only more than that counts against this run: otherwise
-// nothing would run in this chat any more, not even what deletes them.
+// begin looks at what the chat holds. Where that is near the limit or above it, since an earlier run was
+// stopped there or gVisor has not yet given back what the processes of an ended interpreter held, only what
+// comes on top counts against this run: otherwise nothing would run in this chat any more, not even what
+// deletes variables.
 func (r *run) begin() {
 	held, limit := r.kernel.guest.MemoryBytes(), r.kernel.config.Limits.MemoryBytes
-	r.allowed = limit
+	r.allowed = leave(held, limit)
 	if held > limit {
-		r.allowed = held + limit/memoryPart
 		r.result.Notes = append(r.result.Notes, fmt.Sprintf("this chat holds more memory than its limit of %s already: delete large variables and files in /tmp, or begin a new chat", excerpt.Size(limit)))
 	}
 }
 
+// leave is how many bytes a run may hold that holds so many now.
+func leave(held, limit int64) int64 { return max(limit, held+limit/memoryPart) }
+
 // watchMemory looks at the guest's memory: at the limit the code gets a MemoryError, at
 // a quarter more, or when that did not help in time, the interpreter is ended, and at
-// twice the limit the whole guest.
+// twice the limit the whole guest. Where the chat held more than that quarter when the run began, the interpreter is
+// ended at a little more than the run may hold.
 func (r *run) watchMemory(ctx context.Context) error {
 	if r.pause != nil { // the tick is of before: a guest that stands still takes no more
 		return nil
 	}
 	held, limit := r.kernel.guest.MemoryBytes(), r.kernel.config.Limits.MemoryBytes
 	r.result.PeakBytes = max(r.result.PeakBytes, held)
-	if held <= limit {
-		r.allowed = limit
-	}
+	r.allowed = min(r.allowed, leave(held, limit))
 	switch {
 	case held > 2*limit:
 		r.why = Memory
 		return fmt.Errorf("guest %s holds %d bytes, more than twice its limit", r.kernel.guest.ID, held)
-	case held > limit+limit/4 && !r.killed:
+	case held > max(limit+limit/4, r.allowed+limit/memoryPart) && !r.killed:
 		r.why = Memory
 		r.kill(ctx)
 	case held > r.allowed:

@@ -44,7 +44,7 @@ func decisions() []string {
 func directions() []string { return []string{"out", "in"} }
 
 func limits() []string {
-	return []string{"address_requests", "calls", "runs", "signed_in", "client_registered", "client_fetched"}
+	return []string{"connections", "address_connections", "address_requests", "calls", "runs", "signed_in", "client_registered", "client_fetched"}
 }
 
 func authEvents() []string {

@@ -9,15 +9,23 @@
 // stands for any text without a slash. The test must have run, and neither it
 // nor a subtest of it may have skipped. The exit code is 1 when a test failed or a
 // line of the list was not met.
+//
+//	go test -json ./... | mustrun -again 3 -list may-not-skip.txt go test -json -count=1
+//
+// plays tests that failed once more, each alone, when there are at most three of them: on a machine that
+// does much else some fail for want of time. One that passes then counts as passed, and is named before the sum. A panic,
+// a data race, or a package that failed without a test is not tried again.
 package main
 
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path"
 	"slices"
 	"strings"
@@ -26,8 +34,9 @@ import (
 func main() {
 	list := flag.String("list", "", "file with the tests that may not skip")
 	module := flag.String("module", "runpython", "module of the packages in the list")
+	again := flag.Int("again", 0, "most failed tests that are played again, by the command that follows the flags")
 	flag.Parse()
-	ok, err := run(*list, *module, os.Stdin, os.Stdout)
+	ok, err := run(*list, *module, retry{*again, flag.Args()}, os.Stdin, os.Stdout)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mustrun:", err)
 	}
@@ -36,7 +45,13 @@ func main() {
 	}
 }
 
-func run(list, module string, in io.Reader, out io.Writer) (bool, error) {
+// A retry says how failed tests are played again.
+type retry struct {
+	most    int      // more failed tests than that are not chance
+	command []string // what "-run PATTERN PACKAGE" is added to; it prints what "go test -json" does
+}
+
+func run(list, module string, again retry, in io.Reader, out io.Writer) (bool, error) {
 	var rules []rule
 	if list != "" {
 		text, err := os.ReadFile(list)
@@ -49,6 +64,9 @@ func run(list, module string, in io.Reader, out io.Writer) (bool, error) {
 	}
 	r := newReport(out)
 	if err := r.read(in); err != nil {
+		return false, err
+	}
+	if err := r.playAgain(again); err != nil {
 		return false, err
 	}
 	return r.finish(rules), nil
@@ -93,7 +111,8 @@ func (r rule) covers(pkg, test string) bool {
 	return ok && err == nil
 }
 
-// An event is a line of go test -json; see "go doc test2json".
+// An event is a line of go test -json; see "go doc test2json". The action "exit" is none of its: whoever runs it says so
+// when it has failed, since it may have failed without a word of a test.
 type event struct {
 	Action     string
 	Package    string
@@ -105,16 +124,25 @@ type event struct {
 // A test is a name in a package.
 type test struct{ pkg, name string }
 
+// top is the test that t is a part of.
+func (t test) top() test {
+	name, _, _ := strings.Cut(t.name, "/")
+	return test{t.pkg, name}
+}
+
 // A report is what became of each test.
 type report struct {
 	out     io.Writer
 	results map[test]string   // pass, fail or skip
 	pending map[test][]string // output of a test that is not over
-	failed  bool              // a package, with or without a test of it
+	final   map[test]bool     // failed in a way that is no chance
+	failed  bool              // something failed that is not a test, or the tests that failed were not all played again
+	failing bool              // since the last exit
+	lucky   []test            // passed when they were played again
 }
 
 func newReport(out io.Writer) *report {
-	return &report{out: out, results: map[test]string{}, pending: map[test][]string{}}
+	return &report{out: out, results: map[test]string{}, pending: map[test][]string{}, final: map[test]bool{}}
 }
 
 // maxLine bounds a line of the input; a test may print a great deal at once.
@@ -147,19 +175,70 @@ func (r *report) take(e event) {
 		r.pending[key] = append(r.pending[key], e.Output)
 	case "build-fail":
 		r.failed = true
+	case "exit":
+		r.failed = r.failed || !r.failing
+		r.failing = false
 	case "pass", "fail", "skip":
-		if e.Action == "fail" {
-			r.failed = true
-		}
+		r.failing = r.failing || e.Action == "fail"
 		if e.Test == "" {
+			r.failed = r.failed || e.Action == "fail" && len(r.failures(e.Package)) == 0
 			return
 		}
 		r.results[key] = e.Action
-		if e.Action != "pass" {
-			fmt.Fprint(r.out, strings.Join(slices.DeleteFunc(r.pending[key], isFrame), ""))
+		if said := strings.Join(slices.DeleteFunc(r.pending[key], isFrame), ""); e.Action != "pass" {
+			fmt.Fprint(r.out, said)
+			r.final[key.top()] = r.final[key.top()] || strings.Contains(said, "panic:") || strings.Contains(said, "race detected")
 		}
 		delete(r.pending, key)
 	}
+}
+
+// failures returns the tests that have failed, without subtests, of one package or of all ("").
+func (r *report) failures(pkg string) []test {
+	var failed []test
+	for key, result := range r.results {
+		if result == "fail" && key == key.top() && (pkg == "" || key.pkg == pkg) {
+			failed = append(failed, key)
+		}
+	}
+	slices.SortFunc(failed, func(a, b test) int { return strings.Compare(a.pkg+" "+a.name, b.pkg+" "+b.name) })
+	return failed
+}
+
+// playAgain replaces the results of the tests that failed, if that may have been chance.
+func (r *report) playAgain(how retry) error {
+	failed := r.failures("")
+	if len(failed) > how.most || len(how.command) == 0 {
+		return nil
+	}
+	for _, t := range failed {
+		if r.final[t] {
+			continue
+		}
+		fmt.Fprintf(r.out, "%s %s failed, and is played again, alone\n", t.pkg, t.name)
+		for key := range r.results {
+			if key.top() == t {
+				delete(r.results, key)
+			}
+		}
+		cmd := exec.Command(how.command[0], append(slices.Clone(how.command[1:]), "-run", "^"+t.name+"$", t.pkg)...)
+		cmd.Stderr = r.out
+		printed, err := cmd.StdoutPipe()
+		if err != nil {
+			return err
+		}
+		if err := cmd.Start(); err != nil {
+			return err
+		}
+		readErr := r.read(printed)
+		if err := errors.Join(readErr, cmd.Wait()); err != nil && r.results[t] != "fail" {
+			return fmt.Errorf("play %s %s again: %w", t.pkg, t.name, err)
+		}
+		if r.results[t] != "fail" {
+			r.lucky = append(r.lucky, t)
+		}
+	}
+	return nil
 }
 
 // isFrame tells the lines that say only that a test begins or goes on.
@@ -181,6 +260,10 @@ func (r *report) finish(rules []rule) bool {
 			fmt.Fprintln(r.out, problem)
 		}
 	}
+	for _, t := range r.lucky {
+		fmt.Fprintf(r.out, "%s %s failed beside other tests and passed alone: look into it\n", t.pkg, t.name)
+	}
+	r.failed = r.failed || len(r.failures("")) > 0
 	count := map[string]int{}
 	for key, result := range r.results {
 		if !r.hasSubtests(key) {

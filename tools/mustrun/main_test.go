@@ -39,6 +39,7 @@ func TestRun(t *testing.T) {
 {"Action":"fail","Package":"m/a"}` + "\n", false, []string{"panic: x"}},
 		"did not build": {"", `{"ImportPath":"m/a","Action":"build-output","Output":"a.go:1: undefined\n"}
 {"ImportPath":"m/a","Action":"build-fail"}` + "\n", false, []string{"undefined"}},
+		"go test itself fails":    {"", stream + `{"Action":"exit"}` + "\n", false, nil},
 		"words of the go command": {"", "go: downloading\n" + stream, true, []string{"go: downloading\n"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -47,7 +48,7 @@ func TestRun(t *testing.T) {
 				t.Fatal(err)
 			}
 			var out strings.Builder
-			ok, err := run(list, "m", strings.NewReader(c.in), &out)
+			ok, err := run(list, "m", retry{}, strings.NewReader(c.in), &out)
 			if err != nil || ok != c.ok {
 				t.Errorf("run = %v, %v, want %v", ok, err, c.ok)
 			}
@@ -68,5 +69,45 @@ func TestListIsRead(t *testing.T) {
 		if _, err := parse(text, "m"); err == nil {
 			t.Errorf("parse(%q) = nil, want an error", text)
 		}
+	}
+}
+
+// A test that failed is played again where that may have been chance.
+func TestPlayedAgain(t *testing.T) {
+	const (
+		bad    = `{"Action":"output","Package":"m/b","Test":"TestBad/sub","Output":"late\n"}` + "\n" + `{"Action":"fail","Package":"m/b","Test":"TestBad/sub"}` + "\n" + `{"Action":"fail","Package":"m/b","Test":"TestBad"}` + "\n"
+		worse  = `{"Action":"fail","Package":"m/b","Test":"TestWorse"}` + "\n"
+		ended  = `{"Action":"fail","Package":"m/b"}` + "\n"
+		raced  = `{"Action":"output","Package":"m/b","Test":"TestBad","Output":"race detected during execution of test\n"}` + "\n"
+		good   = `{"Action":"pass","Package":"m/b","Test":"TestBad/sub"}` + "\n" + `{"Action":"pass","Package":"m/b","Test":"TestBad"}` + "\n" + `{"Action":"pass","Package":"m/b"}` + "\n"
+		silent = "nothing"
+	)
+	for name, c := range map[string]struct {
+		in, second string
+		status     string
+		ok         bool
+		says       string
+	}{
+		"passes then":           {bad + ended, good, "0", true, "m/b TestBad failed beside other tests and passed alone"},
+		"fails again":           {bad + ended, bad + ended, "1", false, "1 passed, 1 failed"},
+		"too many":              {bad + worse + ended, good, "0", false, "2 failed"},
+		"a race":                {raced + bad + ended, good, "0", false, "1 failed"},
+		"and the command":       {bad + ended + `{"Action":"exit"}` + "\n", good, "0", true, "passed alone"},
+		"another command":       {bad + ended + strings.Repeat(`{"Action":"exit"}`+"\n", 2), good, "0", false, "passed alone"},
+		"a package by itself":   {ended + bad, good, "0", false, "failed beside"},
+		"the command says none": {bad + ended, silent, "1", false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			second := filepath.Join(t.TempDir(), "second")
+			if err := os.WriteFile(second, []byte(c.second), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var out strings.Builder
+			again := retry{1, []string{"sh", "-c", `cat "$0"; [ "$2 $3 $4" = '-run ^TestBad$ m/b' ] && exit "$1"`, second, c.status}}
+			ok, err := run("", "m", again, strings.NewReader(stream+c.in), &out)
+			if ok != c.ok || !strings.Contains(out.String(), c.says) {
+				t.Errorf("run = %v, %v, want %v; it says\n%s\nwant %q in it", ok, err, c.ok, out.String(), c.says)
+			}
+		})
 	}
 }

@@ -5,13 +5,16 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -113,15 +116,25 @@ func (p *Pebble) Roots(t testing.TB) *x509.CertPool {
 	return pool
 }
 
-// FreePort returns a port of 127.0.0.1 that nobody listens on.
+// FreePort returns a port of 127.0.0.1 that nobody listens on. It is below those that the kernel gives to who asks for
+// any port, so that nobody gets it by chance before the caller listens.
 func FreePort(t testing.TB) int {
 	t.Helper()
-	l, err := net.Listen("tcp", loopback(0))
-	if err != nil {
-		t.Fatal(err)
+	const lowest, beyond = 10000, 32768 // where Linux begins, by its ip_local_port_range
+	for range 100 {
+		port := lowest + rand.IntN(beyond-lowest)
+		l, err := net.Listen("tcp", loopback(port))
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = l.Close()
+		return port
 	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port
+	t.Fatal("no port is free")
+	return 0
 }
 
 func loopback(port int) string { return "127.0.0.1:" + strconv.Itoa(port) }
