@@ -50,6 +50,10 @@ func BoundListener(l net.Listener, all, each int, proxy netip.Addr, refuse func(
 	return &boundedListener{Listener: l, all: limit.NewPlaces(all), each: limit.NewPlaces(each), proxy: is, refuse: refuse}
 }
 
+const BodyTimeout = bodyTimeout
+
+func Timely(next http.Handler) http.Handler { return timely(next) }
+
 func LimitRequests(c config.Config, next http.Handler) http.Handler {
 	return newLimits(c, newMetrics(nil, Build{})).handler(next)
 }
