@@ -16,6 +16,7 @@ type View struct {
 	Dark  bool // colours
 	Zoom  int  // in percent; 0 means 100
 	Text  int  // size of text alone, in percent; 0 means 100
+	Print bool // on paper
 }
 
 const (
@@ -34,6 +35,9 @@ func (v View) String() string {
 	}
 	if v.Text != 0 {
 		name += fmt.Sprintf("-text%d", v.Text)
+	}
+	if v.Print {
+		name += "-print"
 	}
 	return name
 }
@@ -72,8 +76,12 @@ func (p *Page) View(v View) {
 	if v.Dark {
 		scheme = "dark"
 	}
+	media := "" // that of a screen
+	if v.Print {
+		media = "print"
+	}
 	call(p, "set the colours", emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+		Media: media, Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
 	})
 	// The browser's own setting for it takes effect at some later time.
 	Eval[bool](p, fmt.Sprintf(`document.documentElement.style.fontSize = "%d%%", true`, text))

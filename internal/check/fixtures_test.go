@@ -88,23 +88,23 @@ func fixtures(t *testing.T) []fixture {
 // chainFixtures are resolvers.
 func chainFixtures(t *testing.T) []fixture {
 	t.Helper()
-	zone := newUnsignedZone(t)
-	by := func(r dnssec.Resolver) func(*check.Options) {
+	by := func(r dnssec.Resolver, anchor *dns.DS) func(*check.Options) {
 		return func(o *check.Options) {
-			o.DNSSEC = &dnssec.Validator{Resolver: r, Anchors: []*dns.DS{zone.key.ToDS(dns.SHA256)}, Now: time.Now()}
+			o.DNSSEC = &dnssec.Validator{Resolver: r, Anchors: []*dns.DS{anchor}, Now: time.Now()}
 		}
 	}
+	signed, alias, unsigned := checktest.NewRoot(t, checktest.Signed), checktest.NewRoot(t, checktest.Alias), checktest.NewRoot(t, checktest.Unsigned)
 	chain := func(name string, want check.Status, says string, options func(*check.Options)) fixture {
 		return fixture{outcome{name, "dnssec.chain", want, says, func(*checktest.Site) {}}, "", options}
 	}
 	number := chain("a number", check.NotApplicable, "no name", nil)
 	number.url = "https://127.0.0.1/mcp"
 	return []fixture{
-		chain("signed", check.Pass, "signed from the root", by(&flatRoot{zone, false})),
-		chain("an alias leads out", check.Partial, "an alias leads to one that is not", by(&flatRoot{zone, true})),
-		chain("not signed", check.Fail, "is not signed", by(zone)),
-		chain("by other keys", check.Fail, "bogus", by(newUnsignedZone(t))),
-		chain("no answer", check.Error, "does not answer", by(dnssec.Server{Address: "127.0.0.1:1"})),
+		chain("signed", check.Pass, "signed from the root", by(signed, signed.Anchor())),
+		chain("an alias leads out", check.Partial, "an alias leads to one that is not", by(alias, alias.Anchor())),
+		chain("not signed", check.Fail, "is not signed", by(unsigned, unsigned.Anchor())),
+		chain("by other keys", check.Fail, "bogus", by(signed, alias.Anchor())),
+		chain("no answer", check.Error, "does not answer", by(dnssec.Server{Address: "127.0.0.1:1"}, signed.Anchor())),
 		chain("no resolver", check.Error, "no resolver", nil),
 		number,
 	}

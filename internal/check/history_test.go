@@ -95,10 +95,10 @@ func TestClassesOfChanges(t *testing.T) {
 // TestALostSignature: a name that was signed and is not any more is a change of security.
 func TestALostSignature(t *testing.T) {
 	served := checktest.Serve(t, good())
-	zone := newUnsignedZone(t)
+	zone := checktest.NewRoot(t, checktest.Unsigned)
 	o := check.Options{
 		Roots: served.Roots, Network: served, Now: time.Now(),
-		DNSSEC: &dnssec.Validator{Resolver: zone, Anchors: []*dns.DS{zone.key.ToDS(dns.SHA256)}, Now: time.Now()},
+		DNSSEC: &dnssec.Validator{Resolver: zone, Anchors: []*dns.DS{zone.Anchor()}, Now: time.Now()},
 	}
 	_, past, err := check.Scan(t.Context(), checktest.URL, o)
 	if err != nil {

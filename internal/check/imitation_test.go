@@ -1,8 +1,6 @@
 package check_test
 
 import (
-	"context"
-	"crypto"
 	"net/http"
 	"testing"
 	"time"
@@ -15,81 +13,6 @@ import (
 	"runpython/internal/check/dnssec"
 )
 
-// An unsignedZone is a resolver that knows a signed root, which proves that test. is not signed.
-type unsignedZone struct {
-	key    *dns.DNSKEY
-	signer crypto.Signer
-}
-
-func newUnsignedZone(t *testing.T) *unsignedZone {
-	t.Helper()
-	key := &dns.DNSKEY{
-		Hdr:   dns.RR_Header{Name: ".", Rrtype: dns.TypeDNSKEY, Class: dns.ClassINET, Ttl: 60},
-		Flags: 257, Protocol: 3, Algorithm: dns.ECDSAP256SHA256,
-	}
-	private, err := key.Generate(256)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &unsignedZone{key, private.(crypto.Signer)}
-}
-
-// Exchange implements dnssec.Resolver.
-func (z *unsignedZone) Exchange(_ context.Context, q *dns.Msg) (*dns.Msg, error) {
-	a := new(dns.Msg).SetReply(q)
-	if q.Question[0].Qtype == dns.TypeDNSKEY {
-		a.Answer = z.sign(z.key)
-		return a, nil
-	}
-	a.Ns = z.nsec("test.", dns.TypeNS)
-	return a, nil
-}
-
-// sign returns a record with its signature.
-func (z *unsignedZone) sign(rr dns.RR) []dns.RR {
-	s := &dns.RRSIG{
-		Algorithm: z.key.Algorithm, SignerName: ".", KeyTag: z.key.KeyTag(),
-		Inception: uint32(time.Now().Add(-time.Hour).Unix()), Expiration: uint32(time.Now().Add(time.Hour).Unix()),
-	}
-	if err := s.Sign(z.signer, []dns.RR{rr}); err != nil {
-		return nil
-	}
-	return []dns.RR{rr, s}
-}
-
-// nsec says that a name has records of a type and no others.
-func (z *unsignedZone) nsec(name string, kind uint16) []dns.RR {
-	types := []uint16{kind, dns.TypeRRSIG, dns.TypeNSEC}
-	return z.sign(&dns.NSEC{Hdr: dns.RR_Header{Name: name, Rrtype: dns.TypeNSEC, Class: dns.ClassINET, Ttl: 60}, NextDomain: "zone.", TypeBitMap: types})
-}
-
-// A flatRoot is a resolver that knows a signed root alone, which has the endpoint's name itself.
-type flatRoot struct {
-	*unsignedZone
-	alias bool // of a name in a zone that is not signed
-}
-
-// Exchange implements dnssec.Resolver.
-func (z *flatRoot) Exchange(_ context.Context, q *dns.Msg) (*dns.Msg, error) {
-	a := new(dns.Msg).SetReply(q)
-	name, kind := q.Question[0].Name, q.Question[0].Qtype
-	h := dns.RR_Header{Name: name, Rrtype: dns.TypeA, Class: dns.ClassINET, Ttl: 60}
-	switch {
-	case kind == dns.TypeDNSKEY:
-		a.Answer = z.sign(z.key)
-	case kind == dns.TypeDS && name == "net.":
-		a.Ns = z.nsec(name, dns.TypeNS)
-	case kind == dns.TypeDS:
-		a.Ns = z.nsec(name, dns.TypeA)
-	case z.alias:
-		h.Rrtype = dns.TypeCNAME
-		a.Answer = z.sign(&dns.CNAME{Hdr: h, Target: "other.net."})
-	default:
-		a.Answer = z.sign(&dns.A{Hdr: h, A: []byte{127, 0, 0, 1}})
-	}
-	return a, nil
-}
-
 // TestImitation scans a server that is like one that a public scanner gave these numbers.
 func TestImitation(t *testing.T) {
 	served := checktest.Serve(t, checktest.Site{
@@ -98,10 +21,10 @@ func TestImitation(t *testing.T) {
 		Tools: []string{`{"name":"chat","title":"Python","description":"Answers a message by running Python in a sandbox.",
 			"inputSchema":{"type":"object","properties":{"message":{"type":"string","description":"What is to be done"},"chat_id":{"type":"string","description":"Chat that goes on"}},"required":["message"]}}`},
 	})
-	zone := newUnsignedZone(t)
+	zone := checktest.NewRoot(t, checktest.Unsigned)
 	o := check.Options{
 		Profile: check.VerifyMCP, Roots: served.Roots, Network: served,
-		DNSSEC: &dnssec.Validator{Resolver: zone, Anchors: []*dns.DS{zone.key.ToDS(dns.SHA256)}, Now: time.Now()},
+		DNSSEC: &dnssec.Validator{Resolver: zone, Anchors: []*dns.DS{zone.Anchor()}, Now: time.Now()},
 	}
 	first, seen, err := check.Scan(t.Context(), checktest.URL, o)
 	if err != nil {

@@ -58,8 +58,18 @@ func (f *findings) specRecency() Signal {
 	if len(accepted) == 0 {
 		return s.as(Error, 0, "not measured: "+f.whyNot())
 	}
+	broken := 0
+	for _, r := range f.facts.Transport.Rules {
+		if !r.Kept {
+			broken++
+			s.Evidence = append(s.Evidence, strings.TrimSuffix(fmt.Sprintf("not so: %s (%s)", r.Name, r.Detail), " ()"))
+		}
+	}
 	behind := slices.Index(probe.Revisions(), accepted[0])
 	credit := math.Max(0, 1-perRevision*float64(behind))
+	if behind == 0 && broken > 0 {
+		return s.as(Pass, 1, fmt.Sprintf("speaks the latest revision, %s, but breaks %d of %d rules that were tried", accepted[0], broken, len(f.facts.Transport.Rules)))
+	}
 	if behind == 0 {
 		return s.as(Pass, 1, "speaks the latest revision, "+accepted[0])
 	}

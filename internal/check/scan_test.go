@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"runpython/internal/check"
 	"runpython/internal/check/checktest"
 	"runpython/internal/check/probe"
@@ -73,6 +75,22 @@ func TestNothingToFindFaultWith(t *testing.T) {
 	}
 	if v := r.Diagnostics.Auth.Verdict; v != "enforced_and_verified" {
 		t.Errorf("the verdict is %s", v)
+	}
+}
+
+// TestRulesOfTheLatestRevision: a site that speaks it as if it were the one before is told so; that other servers can
+// keep all rules is seen in package app, where that of the program does.
+func TestRulesOfTheLatestRevision(t *testing.T) {
+	s := signal(t, scan(t, good(), nil), "caps.spec_recency")
+	want := []string{
+		"not so: a header that names another method than the body is refused (HTTP 200, answered)",
+		"not so: a request without the header of its method is refused (HTTP 200, answered)",
+		"not so: an unknown revision is refused, with those that are known (HTTP 200, answered)",
+		"not so: an unknown method is not found (HTTP 200, error -32602: method not found)",
+		"not so: a list says how long it may be kept, and that it is complete",
+	}
+	if diff := cmp.Diff(want, s.Evidence); diff != "" || !strings.Contains(s.Summary, "5 of 7") {
+		t.Errorf("%s: %s", s.Summary, diff)
 	}
 }
 

@@ -148,17 +148,8 @@ func (c *command) planTargets(p *checkPlan, f *checkFlags, urls []string) error 
 	if err != nil {
 		return err
 	}
-	switch {
-	case len(urls) == 0 && f.config == "":
-		return usagef("check takes the URL of an endpoint, such as https://example.com/mcp")
-	case len(urls) > maxTargets:
-		return usagef("check takes %d URLs at most", maxTargets)
-	case len(headers) > 0 && (len(urls) > 1 || f.config != ""):
-		return usagef("--token, --token-env and --header are for one endpoint: several would all be sent them; scan that one alone")
-	case f.stdio && f.config == "":
-		return usagef("--stdio is about the servers of --config")
-	case f.yes && !f.stdio:
-		return usagef("--yes is about the servers of --stdio")
+	if err := f.agree(len(urls), len(headers) > 0); err != nil {
+		return err
 	}
 	p.many = len(urls) > 1 || f.config != ""
 	for _, u := range urls {
@@ -172,6 +163,23 @@ func (c *command) planTargets(p *checkPlan, f *checkFlags, urls []string) error 
 		return nil
 	}
 	return c.planConfig(p, f)
+}
+
+// agree refuses flags that do not go together with so many URLs, or with credentials for one of them.
+func (f *checkFlags) agree(urls int, credentials bool) error {
+	switch {
+	case urls == 0 && f.config == "":
+		return usagef("check takes the URL of an endpoint, such as https://example.com/mcp")
+	case urls > maxTargets:
+		return usagef("check takes %d URLs at most", maxTargets)
+	case credentials && (urls > 1 || f.config != ""):
+		return usagef("--token, --token-env and --header are for one endpoint: several would all be sent them; scan that one alone")
+	case f.stdio && f.config == "":
+		return usagef("--stdio is about the servers of --config")
+	case f.yes && !f.stdio:
+		return usagef("--yes is about the servers of --stdio")
+	}
+	return nil
 }
 
 // planOptions fills in how targets are scanned.

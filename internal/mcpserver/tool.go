@@ -65,20 +65,21 @@ func lifetime(d time.Duration) string {
 	return fmt.Sprintf("%d %s", count, unit)
 }
 
+// instructions are sent once to each client, and by many clients to their model with every request: 90 tokens at most.
 func instructions(o Options) string {
-	text := "The tool chat runs Python in a sandbox. "
+	text := "Runs Python in a sandbox. "
 	if o.NeedsCode {
-		text += "Write the code yourself: send it bare or in fenced blocks, which run in order. "
+		text += "Write the code yourself: bare, or in fenced blocks, which run in order. "
 	} else {
 		text += "Ask in plain language, or send code, which runs as it is. "
 	}
-	text += "Each reply ends with a chat_id: pass it to go on with the same variables and files, " +
-		"leave it out to start afresh. The value of the last expression is shown, open figures come back as images. "
+	text += "Pass the chat_id of a reply to go on with its variables and files; without it all is fresh. " +
+		"The last value is shown, open figures come as images. "
 	if o.Packages {
-		text += "PyPI packages that code imports are installed by themselves, others by a line such as !pip install NAME. "
+		text += "PyPI packages that are imported are installed; others by !pip install NAME. "
 	}
 	if !o.OpenWorld {
 		text += "Code has no network. "
 	}
-	return text + "Files of a reply are resource links, read them with resources/read."
+	return text + "Files are resource links: use resources/read."
 }

@@ -68,6 +68,21 @@ func TestToolTokens(t *testing.T) {
 	}
 }
 
+// TestInstructionTokens counts what the instructions cost, whatever the server is set to.
+func TestInstructionTokens(t *testing.T) {
+	const limit = 90
+	encoding, err := tokenizer.Get(tokenizer.O200kBase)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 8 {
+		text := instructions(t, mcpserver.Options{NeedsCode: i&1 > 0, Packages: i&2 > 0, OpenWorld: i&4 > 0})
+		if n, err := encoding.Count(text); err != nil || n > limit || n == 0 {
+			t.Errorf("%d tokens (%v), want at most %d: %s", n, err, limit, text)
+		}
+	}
+}
+
 func TestToolSaysHowLongChatsLive(t *testing.T) {
 	for keep, want := range map[time.Duration]string{
 		0: "until restart", time.Minute: "1 minute", 90 * time.Minute: "1 hour", 36 * time.Hour: "36 hours",
@@ -86,14 +101,24 @@ func TestToolSaysHowLongChatsLive(t *testing.T) {
 // TestInstructionsTellOfPackages: a model learns how to get them only where there are some.
 func TestInstructionsTellOfPackages(t *testing.T) {
 	for _, packages := range []bool{false, true} {
-		var answer struct {
-			Result struct{ Instructions string } `json:"result"`
-		}
-		body := post(t, newServer(t, mcpserver.Options{Chat: &fakeChat{}, Packages: packages}).Handler(), "server/discover", "")
-		if err := json.Unmarshal(body, &answer); err != nil || strings.Contains(answer.Result.Instructions, "!pip install NAME") != packages {
-			t.Errorf("packages %v: instructions %q, %v", packages, answer.Result.Instructions, err)
+		if text := instructions(t, mcpserver.Options{Packages: packages}); strings.Contains(text, "!pip install NAME") != packages {
+			t.Errorf("packages %v: instructions %q", packages, text)
 		}
 	}
+}
+
+// instructions returns them as server/discover sends them.
+func instructions(t *testing.T, o mcpserver.Options) string {
+	t.Helper()
+	o.Chat = &fakeChat{}
+	var answer struct {
+		Result struct{ Instructions string } `json:"result"`
+	}
+	body := post(t, newServer(t, o).Handler(), "server/discover", "")
+	if err := json.Unmarshal(body, &answer); err != nil {
+		t.Fatalf("server/discover = %s, %v", body, err)
+	}
+	return answer.Result.Instructions
 }
 
 // definition returns the tool as tools/list sends it.

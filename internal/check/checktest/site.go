@@ -98,7 +98,7 @@ type Served struct {
 }
 
 // Serve serves a site until the test ends.
-func Serve(t *testing.T, site Site) *Served {
+func Serve(t testing.TB, site Site) *Served {
 	t.Helper()
 	s := &Served{Site: site}
 	var chain tls.Certificate
@@ -324,7 +324,7 @@ func (s *Served) page(cursor string) map[string]any {
 }
 
 // certificates makes a root, an intermediate and a site's certificate.
-func certificates(t *testing.T, c Certificate) (tls.Certificate, []byte) {
+func certificates(t testing.TB, c Certificate) (tls.Certificate, []byte) {
 	t.Helper()
 	now := time.Now()
 	rootKey, rootCert := sign(t, &x509.Certificate{
@@ -358,7 +358,7 @@ func certificates(t *testing.T, c Certificate) (tls.Certificate, []byte) {
 	return chain, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: rootCert.Raw})
 }
 
-func sign(t *testing.T, c, parent *x509.Certificate, parentKey *ecdsa.PrivateKey) (*ecdsa.PrivateKey, *x509.Certificate) {
+func sign(t testing.TB, c, parent *x509.Certificate, parentKey *ecdsa.PrivateKey) (*ecdsa.PrivateKey, *x509.Certificate) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

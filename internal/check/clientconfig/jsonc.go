@@ -14,14 +14,14 @@ func strict(text []byte) []byte {
 			out = append(out, text[i:i+n]...)
 			i += n - 1
 			comma = -1
-		case c == '/' && i+1 < len(text) && (text[i+1] == '/' || text[i+1] == '*'):
+		case isComment(text[i:]):
 			n := commentLength(text[i:])
 			out = append(out, bytes.Repeat([]byte("\n"), bytes.Count(text[i:i+n], []byte("\n")))...)
 			i += n - 1
 		case c == ',':
 			comma = len(out)
 			out = append(out, c)
-		case c == ' ' || c == '\t' || c == '\n' || c == '\r':
+		case bytes.IndexByte([]byte(" \t\n\r"), c) >= 0:
 			out = append(out, c)
 		default:
 			if comma >= 0 && (c == '}' || c == ']') {
@@ -45,6 +45,11 @@ func stringLength(text []byte) int {
 		}
 	}
 	return len(text)
+}
+
+// isComment reports whether text begins with a comment.
+func isComment(text []byte) bool {
+	return bytes.HasPrefix(text, []byte("//")) || bytes.HasPrefix(text, []byte("/*"))
 }
 
 // commentLength is how long the comment is that text begins with. The end of a line is no part of it.

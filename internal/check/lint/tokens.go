@@ -29,7 +29,7 @@ type Budget struct {
 	Items  int // tools and resources
 	Total  int // tokens, those of the instructions included
 	Costs  []Cost
-	PerOne float64 // Total by Items
+	PerOne float64 // Total by Items, with the instructions as one more
 }
 
 // Count counts the tokens that a client hands to its model: of each tool, of each resource, and of the instructions.
@@ -70,7 +70,7 @@ func Count(tools []Tool, resources []json.RawMessage, instructions string) (Budg
 		}
 	}
 	if b.Items > 0 {
-		b.PerOne = float64(b.Total) / float64(b.Items)
+		b.PerOne = float64(b.Total) / float64(len(b.Costs))
 	}
 	slices.SortStableFunc(b.Costs, func(a, c Cost) int { return c.Tokens - a.Tokens })
 	return b, nil

@@ -1,8 +1,10 @@
 package probe
 
 import (
+	"crypto/x509"
 	"net/http"
 	"strings"
+	"time"
 )
 
 // ParseChallenges reads a WWW-Authenticate header.
@@ -16,4 +18,9 @@ func ReadReply(kind, body string) (result, problem string, err error) {
 		return "", r.says(), err
 	}
 	return string(r.result), r.problem, err
+}
+
+// LookAt judges certificates as those that a server has shown.
+func LookAt(chain []*x509.Certificate, host string, roots *x509.CertPool, now time.Time) *TLS {
+	return look(chain, host, Options{Roots: roots, Now: now})
 }

@@ -34,17 +34,21 @@ func (c *client) tls(ctx context.Context, o Options) *TLS {
 	if err != nil {
 		return &TLS{Problem: reason(err)}
 	}
-	t := &TLS{
-		Version: state.Version, CipherSuite: state.CipherSuite, ALPN: state.NegotiatedProtocol,
-		Chain: state.PeerCertificates[:min(len(state.PeerCertificates), maxChain)],
-	}
-	t.Rooted, t.Verified = verify(t.Chain, c.target.Host(), o)
-	leaf := t.Chain[0]
-	t.SelfSigned = leaf.CheckSignature(leaf.SignatureAlgorithm, leaf.RawTBSCertificate, leaf.Signature) == nil
+	t := look(state.PeerCertificates, c.target.Host(), o)
+	t.Version, t.CipherSuite, t.ALPN = state.Version, state.CipherSuite, state.NegotiatedProtocol
 	if t.Version >= tls.VersionTLS12 {
 		_, err := c.handshake(ctx, tls.VersionTLS10, tls.VersionTLS11)
 		t.OldVersions = err == nil
 	}
+	return t
+}
+
+// look judges the certificates that a server has shown, of which there is one at least.
+func look(chain []*x509.Certificate, host string, o Options) *TLS {
+	t := &TLS{Chain: chain[:min(len(chain), maxChain)]}
+	t.Rooted, t.Verified = verify(t.Chain, host, o)
+	leaf := t.Chain[0]
+	t.SelfSigned = leaf.CheckSignature(leaf.SignatureAlgorithm, leaf.RawTBSCertificate, leaf.Signature) == nil
 	return t
 }
 

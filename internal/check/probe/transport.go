@@ -50,6 +50,7 @@ type Transport struct {
 	Tries   []Try       // newest revision first
 	Headers http.Header // of the first answer that came, whatever it was
 	SSE     bool        // the HTTP+SSE transport of 2024-11-05
+	Rules   []Rule      // of MCP 2026-07-28, for those who speak it
 
 	Revision  string // by which the following was read, "" when none was agreed
 	Events    bool   // answers came as streams of events
@@ -146,6 +147,9 @@ func (c *client) transport(ctx context.Context) Transport {
 	}
 	if t.Revision == "" && !t.Locked() {
 		t.SSE = c.sse(ctx)
+	}
+	if t.Revision == stateless {
+		t.Rules = c.wire(ctx)
 	}
 	return t
 }

@@ -77,4 +77,19 @@ func TestPage(t *testing.T) {
 	if diff := cmp.Diff(6, p.Count("details")); diff != "" {
 		t.Errorf("groups of facts (-want +got):\n%s", diff)
 	}
+
+	// On paper everything is there, also what is folded on the screen, and it is dark on light.
+	p.Open("https://report.example/ordinary")
+	const seen = `document.querySelector("details dl").checkVisibility()`
+	if browsertest.Eval[bool](p, seen) {
+		t.Error("nothing is folded on the screen")
+	}
+	p.View(browsertest.View{Dark: true, Print: true})
+	p.Screenshot("check-printed", browsertest.View{Dark: true, Print: true})
+	if !browsertest.Eval[bool](p, seen) {
+		t.Error("what is folded is not on paper")
+	}
+	if back := browsertest.Eval[string](p, `getComputedStyle(document.body).backgroundColor`); back != "rgb(255, 255, 255)" {
+		t.Errorf("paper is %s", back)
+	}
 }

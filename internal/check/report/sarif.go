@@ -8,6 +8,7 @@ import (
 	"io"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"runpython/internal/check"
@@ -150,21 +151,11 @@ func sarifRules() []sarifRule {
 
 // sarifName returns words as one name (3.49.7).
 func sarifName(title string) string {
-	name := ""
-	up := true
-	for _, r := range title {
-		switch {
-		case r == ' ':
-			up = true
-		case up && r >= 'a' && r <= 'z':
-			name += string(r - 'a' + 'A')
-			up = false
-		default:
-			name += string(r)
-			up = false
-		}
+	var name strings.Builder
+	for word := range strings.FieldsSeq(title) {
+		name.WriteString(strings.ToUpper(word[:1]) + word[1:])
 	}
-	return name
+	return name.String()
 }
 
 func levelOf(s check.Severity) string {

@@ -35,7 +35,7 @@ func WriteBaseline(name string, targets []check.Baseline) error {
 	if err != nil {
 		return fmt.Errorf("write the baseline: %w", err)
 	}
-	if err := os.WriteFile(name+".new", append(text, '\n'), 0o644); err != nil { //nolint:gosec // it is for a repository
+	if err := os.WriteFile(name+".new", append(text, '\n'), 0o644); err != nil {
 		return fmt.Errorf("write the baseline: %w", err)
 	}
 	if err := os.Rename(name+".new", name); err != nil {
