@@ -18,6 +18,7 @@ import (
 	"runpython/internal/mcpserver"
 	"runpython/internal/metrics"
 	"runpython/internal/oauth"
+	"runpython/internal/provider"
 	"runpython/internal/store"
 	"runpython/internal/store/database"
 	"runpython/internal/web"
@@ -36,11 +37,17 @@ type access struct {
 }
 
 // openAccess makes callers of the HTTP endpoint sign in, if the settings say so.
-func (a *App) openAccess(records *database.Store) {
+func (a *App) openAccess(records *database.Store) error {
 	if !a.config.SignIn() {
-		return
+		return nil
 	}
-	accounts := newAccounts(records, a, a.config.PublicURL+endpointPath)
+	through, err := newProvider(a.config)
+	if err != nil {
+		return err
+	}
+	accounts := newAccounts(records, a, identity.Options{
+		Resource: a.config.PublicURL + endpointPath, Provider: through, ProviderOnly: a.config.OIDCPasswords == config.PasswordsOff,
+	})
 	server := oauth.New(oauth.Options{
 		Issuer: a.config.PublicURL, Resource: a.config.PublicURL + endpointPath, Store: records, Registration: a.config.Clients,
 		Fetcher: oauth.NewFetcher(oauth.FetcherOptions{Reachable: egress.IsOutside}),
@@ -50,14 +57,31 @@ func (a *App) openAccess(records *database.Store) {
 		Issuer: a.config.PublicURL, Accounts: accounts, OAuth: server, Consents: records, Address: addressOf, Log: a.log,
 	})}
 	a.sweep(records)
+	return nil
+}
+
+// newProvider returns who signs people in beside this server, nil for nobody. It is not asked for anything yet.
+func newProvider(c config.Config) (*provider.Provider, error) {
+	if c.OIDCIssuer == "" {
+		return nil, nil //nolint:nilnil // nobody, and nothing is wrong
+	}
+	secret, err := c.ReadOIDCSecret()
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it says what it is
+	}
+	return provider.New(provider.Options{
+		Issuer: c.OIDCIssuer, Name: c.ProviderName(), ClientID: c.OIDCClientID, Secret: secret.Reveal(), Scopes: c.OIDCScopes, Redirect: web.ReturnURL(c.PublicURL),
+		Admit: provider.Admission{Domains: c.OIDCDomains, Groups: c.OIDCGroups, GroupsClaim: c.OIDCGroupsClaim, Everybody: c.OIDCEverybody},
+	}), nil
 }
 
 // endpointPath is where the MCP endpoint is.
 const endpointPath = "/mcp"
 
 // newAccounts returns the accounts of the database. Without limits, which only a server has, nobody signs in.
-func newAccounts(records *database.Store, a *App, resource string) *identity.Service {
-	return identity.New(identity.Options{Store: records, Resource: resource, Record: a.audit, Limit: a.limits, Log: a.log})
+func newAccounts(records *database.Store, a *App, o identity.Options) *identity.Service {
+	o.Store, o.Record, o.Limit, o.Log = records, a.audit, a.limits, a.log
+	return identity.New(o)
 }
 
 // sweep removes what has expired, now and every hour until the program ends.
@@ -172,7 +196,7 @@ func OpenAccounts(ctx context.Context, c config.Config, log *slog.Logger) (*Acco
 	if err != nil {
 		return nil, errors.Join(lacking(err, c.Data), a.Close())
 	}
-	return &Accounts{Service: newAccounts(records, a, ""), app: a, records: records}, nil
+	return &Accounts{Service: newAccounts(records, a, identity.Options{}), app: a, records: records}, nil
 }
 
 // Close lets go of the database.

@@ -168,6 +168,12 @@ func (w *walker) allow(issuer, address, name string) string {
 // handler is the official client's way to get tokens, with a person of that name at the browser.
 func (s *signedServer) handler(w *walker, name string) *auth.AuthorizationCodeHandler {
 	s.t.Helper()
+	return s.handlerOf(func(address string) string { return w.allow(s.issuer, address, name) })
+}
+
+// handlerOf is handler for whoever allows what is asked for at an address, and gets the URL with the answer.
+func (s *signedServer) handlerOf(allow func(address string) string) *auth.AuthorizationCodeHandler {
+	s.t.Helper()
 	const back = "http://127.0.0.1:1/callback"
 	h, err := auth.NewAuthorizationCodeHandler(&auth.AuthorizationCodeHandlerConfig{
 		RedirectURL:         back,
@@ -176,7 +182,7 @@ func (s *signedServer) handler(w *walker, name string) *auth.AuthorizationCodeHa
 			ClientName: "An App", RedirectURIs: []string{back}, GrantTypes: []string{"authorization_code", "refresh_token"}, TokenEndpointAuthMethod: "none",
 		}},
 		AuthorizationCodeFetcher: func(_ context.Context, args *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
-			u, err := url.Parse(w.allow(s.issuer, args.URL, name))
+			u, err := url.Parse(allow(args.URL))
 			if err != nil {
 				return nil, err
 			}

@@ -9,6 +9,7 @@ import (
 
 	"runpython/internal/agent"
 	"runpython/internal/config"
+	"runpython/internal/provider"
 	"runpython/internal/sandbox"
 )
 
@@ -65,3 +66,5 @@ func RecordEvent(t *testing.T, data, event, subject, address, about string) {
 		t.Error(err)
 	}
 }
+
+func ProviderOf(c config.Config) (*provider.Provider, error) { return newProvider(c) }

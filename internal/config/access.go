@@ -43,6 +43,8 @@ const (
 	revoke   = "revoke"
 	register = "register"
 	passwd   = "passwd"
+	link     = "link"
+	unlink   = "unlink"
 	erase    = "remove" // of users and clients
 )
 

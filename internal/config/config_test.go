@@ -107,6 +107,10 @@ func TestDefaults(t *testing.T) {
 		Expires:   90 * 24 * time.Hour,
 		Scope:     config.ScopeRun,
 
+		OIDCScopes:      []string{"openid", "email", "profile"},
+		OIDCGroupsClaim: "groups",
+		OIDCPasswords:   config.PasswordsOn,
+
 		AddressRequests:      3000,
 		AddressSignIns:       60,
 		AddressRegistrations: 60,

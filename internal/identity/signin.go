@@ -24,22 +24,25 @@ func (e *WaitError) Error() string { return e.shown.Error() }
 // Unwrap returns what may be shown.
 func (e *WaitError) Unwrap() error { return e.shown }
 
-func tooMany(wait time.Duration) error {
+func tooMany(what string, wait time.Duration) error {
 	seconds := int((wait + time.Second - 1) / time.Second)
-	return &WaitError{Wait: wait, shown: fault.New(fault.Busy, nil, fmt.Sprintf("too many wrong passwords came from your address: try again in %d s", seconds))}
+	return &WaitError{Wait: wait, shown: fault.New(fault.Busy, nil, fmt.Sprintf("too many %s came from your address: try again in %d s", what, seconds))}
 }
 
 // SignIn returns the cookie of a browser whose user has shown a password. address is that of the browser.
 func (s *Service) SignIn(ctx context.Context, name, password, address string) (cookie string, u store.User, err error) {
+	if s.ProviderOnly {
+		return "", u, fault.New(fault.Invalid, nil, "nobody signs in with a password here: sign in with "+s.Provider.Name)
+	}
 	if wait, ok := s.Limit.Allow(EventSignedIn, address); !ok {
-		return "", u, tooMany(wait)
+		return "", u, tooMany("sign-ins", wait)
 	}
 	kept, ok := account(name)
 	if !ok {
 		kept = noAccount // so that all that is no name counts as one
 	}
 	if wait := s.attempts.begin(kept, address, s.Now()); wait > 0 {
-		return "", u, tooMany(wait)
+		return "", u, tooMany("wrong passwords", wait)
 	}
 	if ok {
 		u, err = s.Store.UserNamed(ctx, kept)

@@ -140,9 +140,12 @@ type setup struct {
 	until time.Time
 }
 
-// BeginSetup returns the secret of a link to make the first account with, "" when there is an account. It is good once, for
-// an hour, in this process.
+// BeginSetup returns the secret of a link to make the first account with, "" when there is an account or nobody could sign in
+// to it with a password. It is good once, for an hour, in this process.
 func (s *Service) BeginSetup(ctx context.Context) (string, error) {
+	if s.ProviderOnly {
+		return "", nil
+	}
 	users, err := s.Users(ctx)
 	if err != nil || len(users) > 0 {
 		return "", err

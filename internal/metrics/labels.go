@@ -50,7 +50,7 @@ func limits() []string {
 func authEvents() []string {
 	return []string{
 		"signed_in", "sign_in_refused", "signed_out", "user_added", "user_removed", "user_disabled", "user_enabled", "password_changed",
-		"token_made", "token_issued", "token_refreshed", "token_revoked", "grant_revoked", "grant_replayed",
+		"user_linked", "user_unlinked", "provider_away", "token_made", "token_issued", "token_refreshed", "token_revoked", "grant_revoked", "grant_replayed",
 		"client_registered", "client_removed", "client_allowed", "client_denied",
 	}
 }

@@ -71,7 +71,17 @@ func nextOf(text string) string {
 }
 
 func (p *Pages) showLogin(w http.ResponseWriter, r *http.Request) {
-	p.show(w, http.StatusOK, "signin", view{Title: "Sign in", CSRF: p.formSecret(w, r), Next: nextOf(r.URL.Query().Get("next"))})
+	p.showSignIn(w, r, http.StatusOK, view{Next: nextOf(r.URL.Query().Get("next"))})
+}
+
+// showSignIn shows how people sign in.
+func (p *Pages) showSignIn(w http.ResponseWriter, r *http.Request, status int, v view) {
+	v.Title, v.CSRF, v.Passwords = "Sign in", p.formSecret(w, r), !p.Accounts.ProviderOnly
+	if provider := p.Accounts.Provider; provider != nil {
+		v.Provider = provider.Name
+		p.allowForms(w.Header(), formsTo(provider.Issuer))
+	}
+	p.show(w, status, "signin", v)
 }
 
 func (p *Pages) login(w http.ResponseWriter, r *http.Request) {
@@ -82,11 +92,44 @@ func (p *Pages) login(w http.ResponseWriter, r *http.Request) {
 	cookie, _, err := p.Accounts.SignIn(r.Context(), name, r.PostForm.Get("password"), p.Address(r))
 	if err != nil {
 		kind, message := fault.Shown(err)
-		status := p.status(w, r, kind, err)
-		p.show(w, status, "signin", view{Title: "Sign in", Problem: sentence(message), CSRF: p.formSecret(w, r), Next: next, Name: name})
+		p.showSignIn(w, r, p.status(w, r, kind, err), view{Problem: sentence(message), Next: next, Name: name})
 		return
 	}
 	p.enter(w, r, cookie, next)
+}
+
+// leave sends a browser to the provider.
+func (p *Pages) leave(w http.ResponseWriter, r *http.Request) {
+	if !p.fromOurOpenForm(w, r) {
+		return
+	}
+	next := nextOf(r.PostForm.Get("next"))
+	to, err := p.Accounts.BeginAtProvider(r.Context(), p.cookie(r, formCookie), next, p.Address(r))
+	if err != nil {
+		p.notSignedIn(w, r, next, err)
+		return
+	}
+	redirect(w, to)
+}
+
+// comeBack signs a browser in that comes from the provider. The request is a link of another site: what counts is the state, which is
+// for this browser alone.
+func (p *Pages) comeBack(w http.ResponseWriter, r *http.Request) {
+	cookie, next, err := p.Accounts.FinishAtProvider(r.Context(), p.cookie(r, formCookie), r.URL.Query(), p.Address(r))
+	if err != nil {
+		p.notSignedIn(w, r, nextOf(next), err)
+		return
+	}
+	p.enter(w, r, cookie, nextOf(next))
+}
+
+// notSignedIn says why the provider has not signed somebody in, and lets the person try again, or in another way. The log has the cause.
+func (p *Pages) notSignedIn(w http.ResponseWriter, r *http.Request, next string, err error) {
+	kind, message := fault.Shown(err)
+	if kind == fault.Invalid || kind == fault.Busy {
+		p.Log.WarnContext(r.Context(), "nobody was signed in through the provider", "error", err)
+	}
+	p.showSignIn(w, r, p.status(w, r, kind, err), view{Problem: sentence(message), Next: next})
 }
 
 // enter signs a browser in and sends it on.

@@ -1,4 +1,4 @@
-// Package web has the pages for people: signing in, saying yes or no to an app, seeing and ending what is allowed, and making the first
+// Package web has the pages for people: signing in, also through an OpenID provider, saying yes or no to an app, seeing and ending what is allowed, and making the first
 // account. What they mean is decided by packages identity and oauth.
 //
 // The pages are rendered here, need no script, and fit on 320 pixels; colours follow the system. Their style is inside of
@@ -99,6 +99,8 @@ func New(o Options) *Pages {
 // Paths of the pages beside oauth.AuthorizePath.
 const (
 	loginPath     = "/login"
+	leavePath     = "/login/provider"
+	returnPath    = "/login/callback"
 	accountPath   = "/account"
 	logoutPath    = "/logout"
 	signedOutPath = "/signed-out"
@@ -107,8 +109,11 @@ const (
 
 // Patterns are the paths that Handler serves.
 func Patterns() []string {
-	return []string{oauth.AuthorizePath, loginPath, accountPath, logoutPath, signedOutPath, setupPath}
+	return []string{oauth.AuthorizePath, loginPath, leavePath, returnPath, accountPath, logoutPath, signedOutPath, setupPath}
 }
+
+// ReturnURL returns where people come back to from an OpenID provider.
+func ReturnURL(issuer string) string { return issuer + returnPath }
 
 // SetupURL returns the link by which the first account is made.
 func SetupURL(issuer, link string) string {
@@ -122,6 +127,8 @@ func (p *Pages) Handler() http.Handler {
 	mux.HandleFunc("POST "+oauth.AuthorizePath, p.signedInOr(p.decide))
 	mux.HandleFunc("GET "+loginPath, p.showLogin)
 	mux.HandleFunc("POST "+loginPath, p.login)
+	mux.HandleFunc("POST "+leavePath, p.leave)
+	mux.HandleFunc("GET "+returnPath, p.comeBack)
 	mux.HandleFunc("GET "+accountPath, p.signedInOr(p.account))
 	mux.HandleFunc("POST "+accountPath, p.signedInOr(p.disconnect))
 	mux.HandleFunc("POST "+logoutPath, p.signedInOr(p.logout))
@@ -167,6 +174,8 @@ type view struct {
 	CSRF    string
 
 	Next, Name string // of signing in
+	Provider   string // the name of who else signs people in, "" for nobody
+	Passwords  bool   // people sign in with one
 	Link       string // of setting up
 	Request    *oauth.Authorization
 	Form       string // secret of the request

@@ -48,14 +48,17 @@ func addIdentity(ctx context.Context, tx *sql.Tx, i store.Identity) error {
 	return err
 }
 
-// RemoveIdentity forgets who a user is at a provider. What the user is not is store.ErrNotFound.
+// RemoveIdentity forgets who a user is at a provider, and signs the user out of all browsers. What the user is not is store.ErrNotFound.
 func (s *Store) RemoveIdentity(ctx context.Context, i store.Identity) error {
 	return s.change(ctx, "unlink a user", func(tx *sql.Tx) error {
 		removed, err := affected(tx.ExecContext(ctx, `DELETE FROM identities WHERE issuer = $1 AND external = $2 AND user_id = $3`, i.Issuer, i.External, i.User))
-		if err == nil && !removed {
+		if err != nil {
+			return err
+		}
+		if !removed {
 			return store.ErrNotFound
 		}
-		return err
+		return each(ctx, tx, []string{`DELETE FROM browsers WHERE subject = $1`}, i.User)
 	})
 }
 
