@@ -49,7 +49,7 @@ var mayImport = map[string][]string{
 	"internal/provider/providertest": {"internal/provider"},
 	"internal/oauth":                 {"internal/fault", "internal/secret", "internal/store"},
 	"internal/secret":                {"internal/store"},
-	"internal/web":                   {"internal/fault", "internal/identity", "internal/oauth", "internal/secret", "internal/store"},
+	"internal/web":                   {"internal/excerpt", "internal/fault", "internal/identity", "internal/oauth", "internal/secret", "internal/store"},
 
 	"internal/message":                    {},
 	"internal/task":                       {},

@@ -54,7 +54,7 @@ func (a *App) openAccess(records *database.Store) error {
 		Record:  a.audit, Limit: a.limits, Address: addressOf, Log: a.log,
 	})
 	a.access = &access{log: a.log, accounts: accounts, oauth: server, issuer: a.config.PublicURL, pages: web.New(web.Options{
-		Issuer: a.config.PublicURL, Accounts: accounts, OAuth: server, Consents: records, Address: addressOf, Log: a.log,
+		Issuer: a.config.PublicURL, Accounts: accounts, OAuth: server, Consents: records, Chats: records, Limits: shownLimits(a.config), Address: addressOf, Log: a.log,
 	})}
 	a.sweep(records)
 	return nil
@@ -132,6 +132,7 @@ func (s *access) mount(mux *http.ServeMux, mcp *mcpserver.Server, m *metrics.Met
 	}
 	mount(s.oauth.Patterns(), m.Count("oauth", s.oauth.Handler()))
 	mount(web.Patterns(), m.Count("page", s.pages.Handler()))
+	mount([]string{metricsPath}, m.Count("admin", s.pages.AdminOnly(m.Handler())))
 }
 
 // admins lets nobody see a page whose token is not an administrator's; where nobody signs in, everybody may.
@@ -139,22 +140,7 @@ func (s *access) admins(next http.Handler, open bool) http.Handler {
 	if s == nil || open {
 		return next
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p, err := s.accounts.Bearer(r.Context(), r.Header.Values("Authorization"))
-		switch {
-		case err != nil && !errors.Is(err, identity.ErrToken):
-			s.log.ErrorContext(r.Context(), "check a bearer token", "error", err)
-			http.Error(w, "internal error; the operator's log has the details", http.StatusServiceUnavailable)
-		case p == nil:
-			w.Header().Set("WWW-Authenticate", `Bearer realm="runpython", scope="`+oauth.ScopeAdmin+`"`)
-			http.Error(w, "a bearer token with the scope admin is needed: `runpython token create NAME --user USER --scope admin` makes one", http.StatusUnauthorized)
-		case !oauth.Has(p.Scopes, oauth.ScopeAdmin):
-			w.Header().Set("WWW-Authenticate", `Bearer realm="runpython", error="insufficient_scope", scope="`+oauth.ScopeAdmin+`"`)
-			http.Error(w, "the token does not have the scope admin", http.StatusForbidden)
-		default:
-			next.ServeHTTP(w, r)
-		}
-	})
+	return s.pages.AdminOnly(next)
 }
 
 // SetupLink returns the link by which the first account is made, "" when nobody signs in or there is an account. It is

@@ -106,14 +106,19 @@ func (s *Service) SetDisabled(ctx context.Context, name string, disabled bool) e
 	if err != nil {
 		return err
 	}
+	return s.setDisabled(ctx, u, disabled, func(event string) { s.Record.Record(ctx, event, u.ID, "", u.Name) })
+}
+
+// setDisabled is SetDisabled, which tells of it by done.
+func (s *Service) setDisabled(ctx context.Context, u store.User, disabled bool, done func(event string)) error {
 	if err := s.Store.SetDisabled(ctx, u.ID, disabled); err != nil {
 		return fmt.Errorf("disable a user: %w", err)
 	}
-	event := EventUserEnabled
 	if disabled {
-		event = EventUserDisabled
+		done(EventUserDisabled)
+		return nil
 	}
-	s.Record.Record(ctx, event, u.ID, "", u.Name)
+	done(EventUserEnabled)
 	return nil
 }
 

@@ -55,7 +55,7 @@ func authEvents() []string {
 	}
 }
 
-func routes() []string { return []string{"mcp", "oauth", "page", other} }
+func routes() []string { return []string{"mcp", "oauth", "page", "admin", other} }
 
 func statuses() []string { return []string{"1xx", "2xx", "3xx", "4xx", "5xx", other} }
 

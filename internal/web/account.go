@@ -1,14 +1,17 @@
 package web
 
 import (
+	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"runpython/internal/fault"
 	"runpython/internal/identity"
 	"runpython/internal/oauth"
 	"runpython/internal/secret"
+	"runpython/internal/store"
 )
 
 // The cookies: who is signed in, and what goes with forms of those who are not.
@@ -64,7 +67,7 @@ func (p *Pages) fromOurOpenForm(w http.ResponseWriter, r *http.Request) bool {
 func nextOf(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || u.Opaque != "" || u.Fragment != "" || strings.ContainsAny(text, "\\\r\n\t") ||
-		u.Path != oauth.AuthorizePath && u.Path != accountPath || !strings.HasPrefix(text, u.Path) {
+		!slices.Contains([]string{oauth.AuthorizePath, accountPath, adminPath, personPath}, u.Path) || !strings.HasPrefix(text, u.Path) {
 		return accountPath
 	}
 	return text
@@ -182,6 +185,7 @@ func (p *Pages) setup(w http.ResponseWriter, r *http.Request) {
 // shownGrant is what is allowed, as people see it.
 type shownGrant struct {
 	ID, Name, Host     string
+	Scopes             string
 	Since, Used, Until string
 	Machine            bool
 }
@@ -190,26 +194,35 @@ type shownGrant struct {
 const dayForm = "2 January 2006"
 
 func (p *Pages) account(w http.ResponseWriter, r *http.Request, v visitor) {
-	grants, err := p.Accounts.Grants(r.Context(), v.user)
+	grants, err := p.grants(r.Context(), v.user)
 	if err != nil {
 		p.fail(w, r, err)
 		return
 	}
-	shown := view{Title: "Connected apps", User: v.user.Name, CSRF: v.csrf}
+	shown := view{Title: "Connected apps", User: v.user.Name, CSRF: v.csrf, Grants: grants}
+	if v.user.Admin {
+		shown.AdminPath = adminPath
+	}
 	if r.URL.Query().Has("disconnected") {
 		shown.Done = "Disconnected. The app has to ask you again."
 	}
+	p.show(w, http.StatusOK, "account", shown)
+}
+
+// grants returns what acts for a user now.
+func (p *Pages) grants(ctx context.Context, u store.User) (shown []shownGrant, err error) {
+	all, err := p.Accounts.Grants(ctx, u)
 	now := p.Now()
-	for _, g := range grants {
+	for _, g := range all {
 		if !now.Before(g.Expires) {
 			continue
 		}
-		shown.Grants = append(shown.Grants, shownGrant{
-			ID: g.ID, Name: g.Name, Host: g.Host, Machine: g.Client == "",
+		shown = append(shown, shownGrant{
+			ID: g.ID, Name: g.Name, Host: g.Host, Scopes: g.Scopes, Machine: g.Client == "",
 			Since: g.Created.UTC().Format(dayForm), Used: g.Used.UTC().Format(dayForm), Until: g.Expires.UTC().Format(dayForm),
 		})
 	}
-	p.show(w, http.StatusOK, "account", shown)
+	return shown, err //nolint:wrapcheck // it says what it is
 }
 
 func (p *Pages) disconnect(w http.ResponseWriter, r *http.Request, v visitor) {

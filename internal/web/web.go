@@ -1,5 +1,5 @@
 // Package web has the pages for people: signing in, also through an OpenID provider, saying yes or no to an app, seeing and ending what is allowed, and making the first
-// account. What they mean is decided by packages identity and oauth.
+// account; and those for administrators, who see who may sign in and what acts for whom, and end it. What they mean is decided by packages identity and oauth.
 //
 // The pages are rendered here, need no script, and fit on 320 pixels; colours follow the system. Their style is inside of
 // them, and named by its digest in the policy of each page, so that nothing else is loaded, run or framed.
@@ -43,6 +43,9 @@ import (
 //go:embed pages/pages.html
 var pagesText string
 
+//go:embed pages/admin.html
+var adminText string
+
 //go:embed pages/style.css
 var styleText string
 
@@ -61,12 +64,14 @@ type Consents interface {
 	TakeConsent(ctx context.Context, hash, browser store.Digest, now time.Time) ([]byte, error)
 }
 
-// Options say what the pages belong to. All but Now and Log are required.
+// Options say what the pages belong to. All but Limits, Now and Log are required.
 type Options struct {
 	Issuer   string // URL without a path
 	Accounts *identity.Service
 	OAuth    *oauth.Server
 	Consents Consents
+	Chats    Chats
+	Limits   []Limit                    // that administrators see
 	Address  func(*http.Request) string // of the caller
 	Now      func() time.Time           // nil means time.Now
 	Log      *slog.Logger               // nil means no log
@@ -91,7 +96,7 @@ func New(o Options) *Pages {
 	}
 	sum := sha256.Sum256([]byte(styleText))
 	return &Pages{
-		Options: o, templates: template.Must(template.New("pages").Parse(pagesText)), style: template.CSS(styleText), //nolint:gosec // it is ours
+		Options: o, templates: template.Must(template.New("pages").Parse(pagesText + adminText)), style: template.CSS(styleText), //nolint:gosec // it is ours
 		policy: "style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'", secure: strings.HasPrefix(o.Issuer, "https://"),
 	}
 }
@@ -105,11 +110,13 @@ const (
 	logoutPath    = "/logout"
 	signedOutPath = "/signed-out"
 	setupPath     = "/setup"
+	adminPath     = "/admin"
+	personPath    = "/admin/person"
 )
 
 // Patterns are the paths that Handler serves.
 func Patterns() []string {
-	return []string{oauth.AuthorizePath, loginPath, leavePath, returnPath, accountPath, logoutPath, signedOutPath, setupPath}
+	return []string{oauth.AuthorizePath, loginPath, leavePath, returnPath, accountPath, logoutPath, signedOutPath, setupPath, adminPath, personPath}
 }
 
 // ReturnURL returns where people come back to from an OpenID provider.
@@ -135,6 +142,9 @@ func (p *Pages) Handler() http.Handler {
 	mux.HandleFunc("GET "+signedOutPath, func(w http.ResponseWriter, _ *http.Request) {
 		p.show(w, http.StatusOK, "signedout", view{Title: "Signed out"})
 	})
+	mux.HandleFunc("GET "+adminPath, p.adminOr(p.showPeople))
+	mux.HandleFunc("GET "+personPath, p.adminOr(p.showPerson))
+	mux.HandleFunc("POST "+personPath, p.adminOr(p.changePerson))
 	mux.HandleFunc("GET "+setupPath, p.showSetup)
 	mux.HandleFunc("POST "+setupPath, p.setup)
 	guard := http.NewCrossOriginProtection()
@@ -181,6 +191,8 @@ type view struct {
 	Form       string // secret of the request
 	Grants     []shownGrant
 	Done       string
+	AdminPath  string // for who is an administrator, "" for others
+	Admin      adminView
 	Continue   string
 	Host       string
 }

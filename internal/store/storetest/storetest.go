@@ -38,7 +38,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Database) {
 		name string
 		test func(t *testing.T, d Database)
 	}{
-		{"chats", testChats}, {"unknown chats", testUnknown}, {"files", testFiles}, {"any bytes", testAnyBytes}, {"recent files", testRecent},
+		{"chats", testChats}, {"unknown chats", testUnknown}, {"files", testFiles}, {"usage", testUsage}, {"any bytes", testAnyBytes}, {"recent files", testRecent},
 		{"results make room", testResults}, {"results are listed", testResultList}, {"turns", testTurns}, {"outlines", testOutlines}, {"checkpoints", testCheckpoints}, {"contents", testContents},
 		{"versions", testVersions}, {"undo", testUndo}, {"forks", testFork}, {"imports", testImport}, {"deletion", testDeletion},
 		{"many chats come and go", testMany}, {"a lease", testLease}, {"the last write", testWrote}, {"a dead process", testDeadProcess}, {"a process that wakes late", testLate},
