@@ -46,7 +46,7 @@ var mayImport = map[string][]string{
 
 	"internal/identity":              {"internal/fault", "internal/limit", "internal/provider", "internal/secret", "internal/store"},
 	"internal/provider":              {"internal/excerpt", "internal/fault", "internal/secret"},
-	"internal/provider/providertest": {"internal/provider"},
+	"internal/provider/providertest": {"internal/certs/certstest", "internal/provider"},
 	"internal/oauth":                 {"internal/fault", "internal/secret", "internal/store"},
 	"internal/secret":                {"internal/store"},
 	"internal/web":                   {"internal/excerpt", "internal/fault", "internal/identity", "internal/oauth", "internal/secret", "internal/store"},

@@ -51,13 +51,10 @@ func oidcSettings() []setting {
 // checkOIDC checks what the settings of the provider mean together.
 func (c Config) checkOIDC() error {
 	lists := len(c.OIDCDomains) > 0 || len(c.OIDCGroups) > 0
+	if c.OIDCIssuer == "" {
+		return c.checkNoOIDC(lists)
+	}
 	switch {
-	case c.OIDCIssuer == "" && c.OIDCPasswords == PasswordsOff:
-		return &Error{Where: "--oidc-password-signin", Value: c.OIDCPasswords, Reason: "would let nobody sign in without --oidc-issuer"}
-	case c.OIDCIssuer == "" && (c.OIDCClientID != "" || c.OIDCSecret.Reveal() != "" || c.OIDCSecretFile != "" || lists || c.OIDCEverybody):
-		return &Error{Where: "--oidc-issuer", Reason: "is missing: the other settings of a provider are of no use without it"}
-	case c.OIDCIssuer == "":
-		return nil
 	case !c.SignIn():
 		return &Error{Where: "--oidc-issuer", Value: c.OIDCIssuer, Reason: "needs --public-url, the URL under which people reach the server, and not --auth none"}
 	case c.OIDCClientID == "":
@@ -69,6 +66,17 @@ func (c Config) checkOIDC() error {
 			"or --oidc-allow-everybody if that is whomever it signs in"}
 	case lists && c.OIDCEverybody:
 		return &Error{Where: "--oidc-allow-everybody", Reason: "contradicts --oidc-allow-domain and --oidc-allow-group: leave out the one or the others"}
+	}
+	return nil
+}
+
+// checkNoOIDC checks that nothing is said of a provider that is not there.
+func (c Config) checkNoOIDC(lists bool) error {
+	switch {
+	case c.OIDCPasswords == PasswordsOff:
+		return &Error{Where: "--oidc-password-signin", Value: c.OIDCPasswords, Reason: "would let nobody sign in without --oidc-issuer"}
+	case c.OIDCClientID != "" || c.OIDCSecret.Reveal() != "" || c.OIDCSecretFile != "" || lists || c.OIDCEverybody:
+		return &Error{Where: "--oidc-issuer", Reason: "is missing: the other settings of a provider are of no use without it"}
 	}
 	return nil
 }

@@ -70,7 +70,8 @@ func (s *Service) BeginAtProvider(ctx context.Context, cookie, next, address str
 // finished already is fault.NotFound; whoever is not admitted or disabled is fault.Invalid; a provider that is away fault.Busy.
 func (s *Service) FinishAtProvider(ctx context.Context, cookie string, q url.Values, address string) (browser, next string, err error) {
 	var d departure
-	text, err := []byte(nil), error(store.ErrNotFound)
+	var text []byte
+	err = store.ErrNotFound
 	if state := q["state"]; s.Provider != nil && len(state) == 1 && secret.Looks(state[0], secret.SignIn) {
 		text, err = s.Store.TakeDeparture(ctx, secret.Digest(state[0]), secret.Digest(cookie), s.Now())
 	}

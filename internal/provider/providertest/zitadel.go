@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -18,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"runpython/internal/certs/certstest"
 )
 
 // ZitadelVariable names the program of the real provider, which .ci/zitadel builds.
@@ -66,7 +66,7 @@ func StartZitadel(t testing.TB, redirect string, people ...ZitadelUser) *Zitadel
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	port := strconv.Itoa(freePort(t))
+	port := strconv.Itoa(certstest.FreePort(t))
 	cmd := exec.CommandContext(t.Context(), program)
 	cmd.Env = append(os.Environ(), "PORT="+port, "USERS_FILE="+file, "REDIRECT_URI="+redirect)
 	var said bytes.Buffer
@@ -91,10 +91,11 @@ func (z *Zitadel) await() {
 	z.t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
+	client := &http.Client{Timeout: time.Minute}
+	defer client.CloseIdleConnections()
 	for range 500 {
-		if res, err := http.Get(z.Issuer + ".well-known/openid-configuration"); err == nil {
+		if res, err := client.Get(z.Issuer + ".well-known/openid-configuration"); err == nil {
 			_ = res.Body.Close()
-			http.DefaultClient.CloseIdleConnections()
 			return
 		}
 		<-tick.C
@@ -111,7 +112,7 @@ func (z *Zitadel) Arrive(address, username string) string {
 	if err != nil {
 		z.t.Fatal(err)
 	}
-	client := &http.Client{Jar: jar, CheckRedirect: func(r *http.Request, _ []*http.Request) error {
+	client := &http.Client{Timeout: time.Minute, Jar: jar, CheckRedirect: func(r *http.Request, _ []*http.Request) error {
 		if !strings.HasPrefix(r.URL.String(), z.Issuer) {
 			return http.ErrUseLastResponse
 		}
@@ -142,23 +143,4 @@ func (z *Zitadel) read(res *http.Response, err error) string {
 		z.t.Fatal(err)
 	}
 	return string(text)
-}
-
-// freePort returns a port that nobody listens on, below those that the kernel gives to who asks for any.
-func freePort(t testing.TB) int {
-	t.Helper()
-	const lowest, beyond = 10000, 32768 // where Linux begins, by its ip_local_port_range
-	for range 100 {
-		port := lowest + rand.IntN(beyond-lowest)
-		l, err := net.Listen("tcp", ":"+strconv.Itoa(port))
-		if err != nil {
-			continue // somebody has it
-		}
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
-		return port
-	}
-	t.Fatal("no port is free")
-	return 0
 }
