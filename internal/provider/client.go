@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"golang.org/x/oauth2"
 
@@ -104,6 +105,10 @@ func brief(err error) error {
 	if answer, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
 		return fmt.Errorf("redeem a code: status %d, error %.100q", answer.Response.StatusCode, answer.ErrorCode)
 	}
-	text := strconv.Quote(excerpt.Head(strings.ToValidUTF8(err.Error(), "?"), causeBytes))
-	return errors.New(text[1 : len(text)-1])
+	return errors.New(strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, excerpt.Head(strings.ToValidUTF8(err.Error(), "?"), causeBytes)))
 }

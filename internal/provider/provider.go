@@ -16,7 +16,7 @@
 //
 // Each error is a fault.Error. fault.Busy means that the provider is away; fault.Invalid that it has not signed the person in, that
 // its answer cannot be used, or that the person is not admitted. The cause, which may have words of the provider in it, cut and
-// quoted, is for the operator's log.
+// without control characters, is for the operator's log.
 package provider
 
 import (
