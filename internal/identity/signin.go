@@ -141,6 +141,17 @@ func (s *Service) Bearer(ctx context.Context, headers []string) (*Principal, err
 	return &Principal{Subject: b.User.ID, Scopes: strings.Fields(b.Token.Scopes), Expires: b.Token.Expires}, nil
 }
 
+// Challenge returns the header WWW-Authenticate of an answer that asks for a bearer token (RFC 6750, 3; RFC 9728, 5.1): with which scope,
+// and at which URL the metadata of the resource is. code says what is wrong with the token that was there, "" when there was none, and why
+// the same in words without quotes.
+func Challenge(scope, metadata, code, why string) string {
+	parts := []string{`Bearer realm="runpython"`}
+	if code != "" {
+		parts = append(parts, `error="`+code+`"`, `error_description="`+why+`"`)
+	}
+	return strings.Join(append(parts, `scope="`+scope+`"`, `resource_metadata="`+metadata+`"`), ", ")
+}
+
 // bearerToken returns the token of Authorization headers, if that is what they are.
 func bearerToken(headers []string) (string, bool) {
 	if len(headers) != 1 {

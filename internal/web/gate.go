@@ -3,14 +3,12 @@ package web
 import (
 	"errors"
 	"net/http"
-	"strings"
 
 	"runpython/internal/identity"
 	"runpython/internal/oauth"
 )
 
-// AdminOnly lets nobody see what next shows but who has a bearer token with the scope admin. Who has none is told where tokens come from
-// (RFC 6750, 3; RFC 9728, 5.1).
+// AdminOnly lets nobody see what next shows but who has a bearer token with the scope admin. Who has none is told where tokens come from.
 func (p *Pages) AdminOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who, err := p.Accounts.Bearer(r.Context(), r.Header.Values("Authorization"))
@@ -33,12 +31,7 @@ func (p *Pages) AdminOnly(next http.Handler) http.Handler {
 
 // challenge refuses a request. Without a token there is no code.
 func (p *Pages) challenge(w http.ResponseWriter, status int, code, why string) {
-	parts := []string{`Bearer realm="runpython"`}
-	if code != "" {
-		parts = append(parts, `error="`+code+`"`, `error_description="`+why+`"`)
-	}
-	parts = append(parts, `scope="`+oauth.ScopeAdmin+`"`, `resource_metadata="`+p.Issuer+oauth.ResourceMetadataPath+`"`)
-	w.Header().Set("WWW-Authenticate", strings.Join(parts, ", "))
+	w.Header().Set("WWW-Authenticate", identity.Challenge(oauth.ScopeAdmin, p.Issuer+oauth.ResourceMetadataPath, code, why))
 	w.Header().Set("Cache-Control", "no-store")
 	http.Error(w, why, status)
 }
