@@ -24,11 +24,11 @@ var mayImport = map[string][]string{
 	"": {},
 
 	"cmd/runpython":        {"internal/about", "internal/app", "internal/cli", "internal/config", "internal/sandbox", "internal/sandbox/gvisor"},
-	"internal/cli":         {"internal/audit", "internal/chat", "internal/check", "internal/check/dnssec", "internal/check/report", "internal/cli/console", "internal/config", "internal/eval", "internal/fault", "internal/identity", "internal/llm", "internal/notebook", "internal/oauth", "internal/store"},
+	"internal/cli":         {"internal/audit", "internal/chat", "internal/check", "internal/check/clientconfig", "internal/check/dnssec", "internal/check/process", "internal/check/report", "internal/check/triage", "internal/cli/console", "internal/config", "internal/eval", "internal/fault", "internal/identity", "internal/llm", "internal/notebook", "internal/oauth", "internal/store"},
 	"internal/notebook":    {"internal/chat", "internal/excerpt", "internal/fault"},
 	"internal/eval":        {"internal/agent", "internal/chat", "internal/excerpt", "internal/fault", "internal/llm", "internal/message", "internal/pattern"},
 	"internal/cli/console": {},
-	"internal/app":         {"internal/about", "internal/agent", "internal/audit", "internal/caller", "internal/certs", "internal/chat", "internal/config", "internal/egress", "internal/excerpt", "internal/fault", "internal/identity", "internal/kernel", "internal/kernel/guest", "internal/limit", "internal/llm", "internal/llm/vendors", "internal/llm/wire", "internal/mcpserver", "internal/metrics", "internal/oauth", "internal/provider", "internal/pypi", "internal/pypi/build", "internal/sandbox", "internal/sandbox/interpreter", "internal/span", "internal/store", "internal/store/content", "internal/store/database", "internal/store/postgres", "internal/store/sqlite", "internal/trace", "internal/web"},
+	"internal/app":         {"internal/about", "internal/agent", "internal/audit", "internal/caller", "internal/certs", "internal/chat", "internal/config", "internal/egress", "internal/excerpt", "internal/fault", "internal/identity", "internal/kernel", "internal/kernel/guest", "internal/limit", "internal/llm", "internal/llm/vendors", "internal/llm/wire", "internal/mcpserver", "internal/metrics", "internal/oauth", "internal/passkey", "internal/provider", "internal/pypi", "internal/pypi/build", "internal/sandbox", "internal/sandbox/interpreter", "internal/span", "internal/store", "internal/store/content", "internal/store/database", "internal/store/postgres", "internal/store/sqlite", "internal/trace", "internal/web"},
 	"internal/config":      {"internal/egress", "internal/pattern", "internal/pypi/requirement"},
 	"internal/mcpserver":   {"internal/about", "internal/caller", "internal/chat", "internal/excerpt", "internal/fault", "internal/identity", "internal/task", "internal/trace"},
 	"internal/chat": {"internal/agent", "internal/excerpt", "internal/fault", "internal/kernel", "internal/llm", "internal/message", "internal/pypi", "internal/pypi/names", "internal/pypi/requirement",
@@ -44,7 +44,8 @@ var mayImport = map[string][]string{
 	"internal/llm/llmtest":   {"internal/llm"},
 	"internal/llm/vendors":   {"internal/llm", "internal/llm/anthropic", "internal/llm/openai", "internal/llm/retry", "internal/llm/wire"},
 
-	"internal/identity":              {"internal/fault", "internal/limit", "internal/provider", "internal/secret", "internal/store"},
+	"internal/identity":              {"internal/fault", "internal/limit", "internal/passkey", "internal/provider", "internal/secret", "internal/store"},
+	"internal/passkey":               {"internal/fault"},
 	"internal/provider":              {"internal/excerpt", "internal/fault", "internal/secret"},
 	"internal/provider/providertest": {"internal/certs/certstest", "internal/provider"},
 	"internal/oauth":                 {"internal/fault", "internal/secret", "internal/store"},
@@ -68,10 +69,13 @@ var mayImport = map[string][]string{
 	"internal/store/postgres":             {"internal/fault", "internal/store/database"},
 	"internal/store/sqlite":               {"internal/fault", "internal/pypi/flock", "internal/store/database"},
 	"internal/check":                      {"internal/check/dnssec", "internal/check/lint", "internal/check/probe", "internal/excerpt", "internal/fault"},
+	"internal/check/clientconfig":         {"internal/check/lint", "internal/excerpt"},
 	"internal/check/dnssec":               {},
 	"internal/check/lint":                 {"internal/excerpt", "internal/pattern"},
 	"internal/check/probe":                {"internal/address", "internal/fault"},
-	"internal/check/report":               {"internal/check"},
+	"internal/check/process":              {"internal/fault"},
+	"internal/check/report":               {"internal/check", "internal/check/lint"},
+	"internal/check/triage":               {"internal/check", "internal/check/lint"},
 	"internal/egress":                     {"internal/address"},
 	"internal/address":                    {},
 	"internal/excerpt":                    {},
@@ -101,10 +105,13 @@ var mayImport = map[string][]string{
 	"internal/pypi/wheel":       {"internal/pattern", "internal/pypi/requirement"},
 
 	// Of developers; see besides.
-	"bench":              {"internal/kernel", "internal/kernel/guest", "internal/sandbox", "internal/sandbox/interpreter"},
-	"internal/guesttest": {"internal/kernel", "internal/kernel/guest", "internal/sandbox", "internal/sandbox/interpreter"},
+	"bench":                {"internal/kernel", "internal/kernel/guest", "internal/sandbox", "internal/sandbox/interpreter"},
+	"internal/browsertest": {},
+	"internal/guesttest":   {"internal/kernel", "internal/kernel/guest", "internal/sandbox", "internal/sandbox/interpreter"},
 
 	"internal/store/storetest": {"internal/store", "internal/store/database"},
+
+	"internal/passkey/passkeytest": {},
 
 	"internal/app/realmodel":       {},
 	"internal/sandbox/hostiletest": {},
@@ -118,7 +125,7 @@ var mayImport = map[string][]string{
 
 // besides are packages that are no part of the program. Like tests, they may use what
 // they like of others' code.
-var besides = []string{"bench", "internal/certs/certstest", "internal/check/checktest", "internal/guesttest", "internal/llm/llmtest", "internal/mcpserver/conformance", "internal/mcpserver/sdkclient", "internal/provider/providertest", "internal/pypi/indextest", "internal/pypi/survey", "internal/sandbox/interpreter/mklist", "internal/store/storetest"}
+var besides = []string{"bench", "internal/browsertest", "internal/certs/certstest", "internal/check/checktest", "internal/guesttest", "internal/llm/llmtest", "internal/mcpserver/conformance", "internal/mcpserver/sdkclient", "internal/passkey/passkeytest", "internal/provider/providertest", "internal/pypi/indextest", "internal/pypi/survey", "internal/sandbox/interpreter/mklist", "internal/store/storetest"}
 
 // onlyIn names the owners of foreign code: every module that go.mod requires
 // directly, and packages of the standard library that need care.
@@ -134,7 +141,7 @@ var onlyIn = map[string][]string{
 	"github.com/prometheus/client_golang":    {"internal/metrics"},
 	"github.com/caddyserver/certmagic":       {"internal/certs"},
 	"go.uber.org/zap":                        {"internal/certs"}, // what certmagic logs with
-	"gopkg.in/yaml.v3":                       {"internal/config", "internal/eval"},
+	"gopkg.in/yaml.v3":                       {"internal/check/clientconfig", "internal/check/triage", "internal/config", "internal/eval"},
 	"github.com/klauspost/compress":          {"internal/sandbox/checkpoint"},
 	"github.com/pressly/goose/v3":            {"internal/store/database"},
 	"github.com/jackc/pgx/v5":                {"internal/store/postgres"},
@@ -143,18 +150,22 @@ var onlyIn = map[string][]string{
 	"golang.org/x/text":                      {"internal/check/lint"},
 	"github.com/google/jsonschema-go":        {"internal/check/lint"},
 	"github.com/miekg/dns":                   {"internal/check/dnssec"},
+	"github.com/BurntSushi/toml":             {"internal/check/clientconfig"},
 	"golang.org/x/image":                     {"internal/mcpserver"},
 	"golang.org/x/crypto":                    {"internal/identity"},
 	"github.com/go-jose/go-jose/v4":          {"internal/oauth"},
+	"github.com/go-webauthn/webauthn":        {"internal/passkey"},
 	"github.com/coreos/go-oidc/v3":           {"internal/provider"},
-	"golang.org/x/oauth2":                    {"internal/provider"},
 	"golang.org/x/sync":                      {"internal/app", "internal/oauth", "internal/provider", "internal/pypi", "internal/sandbox/interpreter"},
 	"golang.org/x/sys": {"internal/app", "internal/cli", "internal/cli/console", "internal/kernel",
 		"internal/audit", "internal/pypi", "internal/pypi/cache", "internal/pypi/environment", "internal/pypi/flock", "internal/pypi/uv", "internal/sandbox", "internal/sandbox/checkpoint", "internal/sandbox/interpreter", "internal/store/content", "internal/store/sqlite"},
-	"golang.org/x/term": {"internal/cli", "internal/cli/console"},
+	"golang.org/x/term":   {"internal/cli", "internal/cli/console"},
+	"golang.org/x/oauth2": {"internal/provider"},
 
 	"github.com/aquasecurity/go-pep440-version": {"internal/pypi/requirement"},
 
+	"github.com/chromedp/cdproto":              {}, // tests only
+	"github.com/chromedp/chromedp":             {}, // tests only
 	"github.com/creack/pty":                    {}, // tests only
 	"github.com/google/go-cmp":                 {}, // tests only
 	"github.com/santhosh-tekuri/jsonschema/v6": {}, // tests only
@@ -162,7 +173,7 @@ var onlyIn = map[string][]string{
 	"go.uber.org/goleak":                       {}, // tests only
 
 	// Other programs are started by these alone; config only looks for one.
-	"os/exec": {"internal/config", "internal/pypi/cache", "internal/pypi/uv", "internal/sandbox", "internal/sandbox/interpreter"},
+	"os/exec": {"internal/check/process", "internal/config", "internal/pypi/cache", "internal/pypi/uv", "internal/sandbox", "internal/sandbox/interpreter"},
 	"unsafe":  {},
 	"plugin":  {},
 }
@@ -228,7 +239,7 @@ func walkTree(visit func(name string) error) error {
 		if err != nil {
 			return err
 		}
-		outside := name == ".git" || name == "bin" || name == "dist" || d.Name() == "__pycache__" ||
+		outside := name == ".git" || name == "bin" || name == "dist" || name == "artifacts" || d.Name() == "__pycache__" ||
 			strings.HasPrefix(name, "runpython-")
 		switch {
 		case d.IsDir() && outside:

@@ -100,6 +100,20 @@ func (c *client) send(ctx context.Context, chat, message string) (string, time.D
 	return id, spent, nil
 }
 
+// read reads a resource that is text.
+func (c *client) read(ctx context.Context, uri string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	result, err := c.session.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri})
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", uri, err)
+	}
+	if len(result.Contents) != 1 {
+		return "", fmt.Errorf("read %s: it has %d parts", uri, len(result.Contents))
+	}
+	return result.Contents[0].Text, nil
+}
+
 // answersTwo reports whether a line of an answer is the value of 1+1.
 func answersTwo(text string) bool {
 	return slices.ContainsFunc(strings.Split(text, "\n"), func(line string) bool { return strings.TrimSpace(line) == "2" })

@@ -4,6 +4,7 @@
 //	go run ./bench                 all parts, some ten minutes
 //	go run ./bench -only living    the parts whose names match
 //	go run ./bench -quick          a tenth of the measurements, to try it
+//	go run ./bench -only load -load 1m   how long the clients of that part call
 //
 // It prints a table and, when BENCH_OUT names a file, writes the rows there as JSON. It
 // builds the static program, uses a data folder of its own and speaks with the
@@ -54,8 +55,11 @@ func main() {
 	}
 }
 
-// runLimit bounds the whole, the installation of the references included.
+// runLimit bounds the whole, the installation of the references included, beside what -load says.
 const runLimit = 20 * time.Minute
+
+// defaultLoadTime is how long the part load lasts.
+const defaultLoadTime = 5 * time.Minute
 
 // run is the program without its end.
 func run(ctx context.Context, arguments []string) error {
@@ -70,6 +74,7 @@ func run(ctx context.Context, arguments []string) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	only := flags.String("only", "", "measure the parts whose names match this `expression`: "+partNames())
 	quick := flags.Bool("quick", false, "take a tenth of the measurements")
+	lasts := flags.Duration("load", defaultLoadTime, "how long the part load lasts; -quick takes a tenth of it")
 	if err := flags.Parse(arguments); err != nil {
 		return err //nolint:wrapcheck // it has told
 	}
@@ -80,6 +85,10 @@ func run(ctx context.Context, arguments []string) error {
 	b, err := openBench(ctx, os.Stderr, *quick)
 	if err != nil {
 		return err
+	}
+	b.loadTime = *lasts
+	if b.quick {
+		b.loadTime /= 10
 	}
 	machine, err := describeMachine()
 	if err != nil {
@@ -102,8 +111,9 @@ type bench struct {
 	cache string // folder that stays
 	dir   string // folder of this run
 
-	program    string // the product
-	data       string // its data folder
+	program    string        // the product
+	data       string        // its data folder
+	loadTime   time.Duration // of the part load
 	references *jupyter
 }
 

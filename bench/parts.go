@@ -32,6 +32,7 @@ func parts() []part {
 		{"pause", "runs in the middle of background checkpoints", (*bench).pauses},
 		{"hibernated", "1,000 hibernated chats, some minutes", (*bench).hibernated},
 		{"frames", "hibernated chats with pandas; needs an index", (*bench).frames},
+		{"load", "many clients with tokens beside rude ones, for the time of -load", (*bench).load},
 	}
 }
 

@@ -27,7 +27,7 @@ export async function drive(client) {
 	const shown = third.content.find((c) => c.type === "image");
 	assert.equal(shown?.mimeType, "image/png");
 	assert.equal(Buffer.from(shown.data, "base64").subarray(1, 4).toString(), "PNG");
-	console.log(`${client.revision} tool, chat, file, list, picture`);
+	console.log(`${client.revision()} tool, chat, file, list, picture`);
 }
 
 // patience makes a call that takes longer than the client waits, and says when it gave up.
@@ -47,5 +47,5 @@ async function patience(client) {
 	} catch (e) {
 		outcome = `gave up: ${e.message}`;
 	}
-	console.log(`${client.revision} ${JSON.stringify(options)} ${Math.round((Date.now() - began) / 1000)} s: ${outcome}`);
+	console.log(`${client.revision()} ${JSON.stringify(options)} ${Math.round((Date.now() - began) / 1000)} s: ${outcome}`);
 }

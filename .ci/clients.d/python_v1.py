@@ -9,6 +9,7 @@ from drive import drive
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamablehttp_client
+from signin import App, sign_in
 
 
 class Client(ClientSession):
@@ -22,10 +23,11 @@ async def main(kind, *target):
     if kind == "stdio":
         transport = stdio_client(StdioServerParameters(command=target[0], args=list(target[1:]), env=dict(os.environ)))
     else:
-        transport = streamablehttp_client(target[0])
+        app = App(target[0], lambda back: (back["code"], back["state"]))
+        transport = streamablehttp_client(target[0], auth=app.auth if kind == "signin" else None)
     async with transport as (receive, send, *_), Client(receive, send) as client:
         revision = (await client.initialize()).protocolVersion
-        await drive(client, revision)
+        await (sign_in(app, client, revision) if kind == "signin" else drive(client, revision))
 
 
 asyncio.run(main(*sys.argv[1:]))

@@ -18,6 +18,7 @@ import (
 	"runpython/internal/mcpserver"
 	"runpython/internal/metrics"
 	"runpython/internal/oauth"
+	"runpython/internal/passkey"
 	"runpython/internal/provider"
 	"runpython/internal/store"
 	"runpython/internal/store/database"
@@ -45,12 +46,10 @@ func (a *App) openAccess(records *database.Store) error {
 	if err != nil {
 		return err
 	}
-	accounts := newAccounts(records, a, identity.Options{
-		Resource: a.config.PublicURL + endpointPath, Provider: through, ProviderOnly: a.config.OIDCPasswords == config.PasswordsOff,
-	})
+	accounts := newAccounts(records, a, a.config.PublicURL, through)
 	server := oauth.New(oauth.Options{
 		Issuer: a.config.PublicURL, Resource: a.config.PublicURL + endpointPath, Store: records, Registration: a.config.Clients,
-		Fetcher: oauth.NewFetcher(oauth.FetcherOptions{Reachable: egress.IsOutside}),
+		Fetcher: oauth.NewFetcher(oauth.FetcherOptions{Reachable: egress.IsOutside, Hosts: a.config.DocumentHosts}),
 		Record:  a.audit, Limit: a.limits, Address: addressOf, Log: a.log,
 	})
 	a.access = &access{log: a.log, accounts: accounts, oauth: server, issuer: a.config.PublicURL, pages: web.New(web.Options{
@@ -78,9 +77,16 @@ func newProvider(c config.Config) (*provider.Provider, error) {
 // endpointPath is where the MCP endpoint is.
 const endpointPath = "/mcp"
 
-// newAccounts returns the accounts of the database. Without limits, which only a server has, nobody signs in.
-func newAccounts(records *database.Store, a *App, o identity.Options) *identity.Service {
-	o.Store, o.Record, o.Limit, o.Log = records, a.audit, a.limits, a.log
+// newAccounts returns the accounts of the database, for whom the server is at a URL. Without one, and without limits, which only
+// a server has, nobody signs in.
+func newAccounts(records *database.Store, a *App, issuer string, through *provider.Provider) *identity.Service {
+	o := identity.Options{Store: records, Record: a.audit, Limit: a.limits, Log: a.log, Provider: through, ProviderOnly: a.config.OIDCPasswords == config.PasswordsOff}
+	if issuer != "" {
+		o.Resource = issuer + endpointPath
+	}
+	if issuer != "" && !o.ProviderOnly {
+		o.Party = passkey.New(issuer)
+	}
 	return identity.New(o)
 }
 
@@ -182,7 +188,7 @@ func OpenAccounts(ctx context.Context, c config.Config, log *slog.Logger) (*Acco
 	if err != nil {
 		return nil, errors.Join(lacking(err, c.Data), a.Close())
 	}
-	return &Accounts{Service: newAccounts(records, a, identity.Options{}), app: a, records: records}, nil
+	return &Accounts{Service: newAccounts(records, a, "", nil), app: a, records: records}, nil
 }
 
 // Close lets go of the database.

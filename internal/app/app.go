@@ -237,6 +237,7 @@ func (a *App) openChats(ctx context.Context, python *interpreter.Interpreter, as
 			return i, ofDisk(err, noStart)
 		},
 		Checkpoints: countedCheckpoints{sleep, a.metrics, a.spans}, Store: records, Content: files, Log: a.log, Python: python.Version,
+		Deleted: a.audit.deleted,
 		Limits: chat.Limits{
 			RunTimeout: a.config.RunTimeout, MemoryBytes: limits.MemoryBytes, WorkBytes: limits.WorkBytes, WorkFiles: workFiles,
 			Processes: limits.Processes, OpenFiles: limits.OpenFiles,

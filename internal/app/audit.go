@@ -9,6 +9,7 @@ import (
 
 	"runpython/internal/audit"
 	"runpython/internal/caller"
+	"runpython/internal/chat"
 	"runpython/internal/config"
 	"runpython/internal/metrics"
 )
@@ -43,6 +44,11 @@ func (a *auditor) Record(ctx context.Context, event, subject, address, about str
 		subject = ""
 	}
 	a.record(ctx, audit.Event{Kind: audit.Kind(event), Subject: subject, Address: address, Object: about})
+}
+
+// deleted notes chats that were deleted because of a rule. That is nobody's doing, although a call may be what it came with.
+func (a *auditor) deleted(ctx context.Context, rule chat.Rule, chats int) {
+	a.record(caller.NewContext(ctx, caller.Origin{}), audit.Event{Kind: audit.ChatsExpired, Object: string(rule), Count: chats})
 }
 
 // record writes an event, with the address of the caller that ctx has. Without one and without a subject

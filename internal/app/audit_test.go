@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -180,5 +181,23 @@ func TestAuditLogOfCommands(t *testing.T) {
 	}
 	if strings.Contains(text, "secret") || !strings.Contains(text, `"object":"`+forked.ID+`"`) {
 		t.Errorf("the audit log has content, or does not name the copy:\n%s", text)
+	}
+}
+
+// Chats that the server deletes itself are in the audit log as nobody's doing, whoever called then.
+func TestExpiredChatsInTheAuditLog(t *testing.T) {
+	guesttest.Long(t)
+	data := guesttest.Data(t)
+	a := openAt(t, data, func(c *config.Config, _ *app.Build) {
+		c.TrustedProxies, c.MaxChats = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, 1
+	})
+	url, _ := serve(t, a)
+	s := connect(t, &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: forwarding{"198.51.100.7"}}})
+	call(t, s, "", "1")
+	call(t, s, "", "1")
+	lines, text := auditLines(t, data)
+	want := audited{Kind: "chats_expired", Subject: fmt.Sprintf("uid:%d", os.Getuid()), Count: 1}
+	if !slices.Contains(lines, want) || !strings.Contains(text, `"object":"chats"`) {
+		t.Errorf("no %+v in\n%s", want, text)
 	}
 }

@@ -3,12 +3,15 @@ package app
 import (
 	"context"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/netip"
 	"testing"
 	"time"
 
 	"runpython/internal/agent"
 	"runpython/internal/config"
+	"runpython/internal/limit"
 	"runpython/internal/provider"
 	"runpython/internal/sandbox"
 )
@@ -41,6 +44,11 @@ func NewModel(ctx context.Context, c config.Config, log *slog.Logger, environ []
 
 func ModelFinding(ctx context.Context, c config.Config, build Build) Finding {
 	return model(ctx, c, build)
+}
+
+func BoundListener(l net.Listener, all, each int, proxy netip.Addr, refuse func(limit string)) net.Listener {
+	is := func(a netip.Addr) bool { return a == proxy }
+	return &boundedListener{Listener: l, all: limit.NewPlaces(all), each: limit.NewPlaces(each), proxy: is, refuse: refuse}
 }
 
 func LimitRequests(c config.Config, next http.Handler) http.Handler {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"runpython/internal/caller"
@@ -27,7 +28,11 @@ type limits struct {
 	events   map[string]*limit.Table // of addresses, by what they do: events of those who decide who may call
 	calls    *limit.Table            // of accounts, or of addresses where nobody signs in
 	runs     *limit.Places
-	metrics  *metrics.Metrics
+
+	connections *limit.Places // of all callers together
+	fromAddress *limit.Places // connections of an address
+	told        atomic.Int64  // when the log was last told that some are refused, in Unix nanoseconds
+	metrics     *metrics.Metrics
 }
 
 // documentsPerMinute is how many documents of clients are fetched because of one address.
@@ -44,6 +49,7 @@ func newLimits(c config.Config, m *metrics.Metrics) *limits {
 			oauth.EventDocument: table(documentsPerMinute, time.Minute),
 		},
 		calls: table(c.UserCalls, time.Minute), runs: limit.NewPlaces(c.UserRuns), metrics: m,
+		connections: limit.NewPlaces(connectionsFor(ownFiles())), fromAddress: limit.NewPlaces(c.AddressConnections),
 	}
 }
 

@@ -40,7 +40,7 @@ func TestOfficialClientSignsInThroughAProvider(t *testing.T) {
 	}
 
 	w := newWalker(t)
-	h := s.handlerOf(func(address string) string {
+	h := s.handler("http://127.0.0.1:1/callback", func(address string) string {
 		page, _ := w.goTo(http.MethodGet, address, nil)
 		if strings.Contains(page, `name="password"`) || !strings.Contains(page, "Sign in with Our Login") {
 			t.Fatalf("the page to sign in:\n%s", page)

@@ -44,7 +44,8 @@ func (a *App) Serve(ctx context.Context, ready func(mcpURL, adminURL string)) (e
 		return err
 	}
 	mcpURL := a.urlOf(public.listener)
-	public.server = a.newServer(a.front(a.site(mcpURL, public.listener)))
+	front := a.front(a.site(mcpURL, public.listener))
+	public.server, public.listener = a.newServer(front), a.bound(public.listener)
 	adminURL := ""
 	if a.config.AdminListen != "" {
 		admin, err := add(a.config.AdminListen)

@@ -25,6 +25,7 @@ func (a *App) speakTLS(ctx context.Context, public *served, add func(address str
 			return nil, err
 		}
 		httpPort = portOf(plain.listener)
+		plain.listener = a.bound(plain.listener)
 	}
 	certificates, err := a.certificates(ctx, portOf(public.listener), httpPort)
 	if err != nil {

@@ -52,7 +52,8 @@ const (
 	ChatUndone   Kind = "chat_undone"   // its last turn; Count is the number of that
 	ChatImported Kind = "chat_imported" // Count is the number of turns
 	ChatDeleted  Kind = "chat_deleted"
-	BackupMade   Kind = "backup_made" // Count is the number of chats
+	ChatsExpired Kind = "chats_expired" // deleted by a rule, which Object names; Count is the number of chats
+	BackupMade   Kind = "backup_made"   // Count is the number of chats
 )
 
 // An Event is one thing that somebody did. Only Kind is required. Texts are cut to maxText bytes.

@@ -28,6 +28,7 @@ type execution struct {
 	replayed  []string         // what was done to get the variables back, as sentences
 	problems  []string         // what went wrong beside the code, as sentences
 	again     int              // number of the turn of which it is a run that was before, else 0
+	noted     bool             // the turn is noted right after a run of code, with the record of the chat
 	initial   []store.File     // what fill puts into place, nil for the files of the chat
 	misplaced []string         // paths of files that fill has left out
 	shipment  shipment         // packages
@@ -72,12 +73,14 @@ func (x *execution) run(ctx context.Context) (*Reply, error) {
 		x.problems = append(x.problems, text)
 	}
 	x.reply.ChatID = c.id
-	if err := x.service.save(save, c); err != nil {
-		if !c.saved || errors.Is(err, store.ErrLost) {
-			return nil, err
+	if !c.saved || !x.noted || result.Status == kernel.NotCode {
+		if err := x.service.save(save, c); err != nil {
+			if !c.saved || errors.Is(err, store.ErrLost) {
+				return nil, err
+			}
+			x.reply.IsError = true
+			x.problems = append(x.problems, x.service.unrecorded(ctx, c, err))
 		}
-		x.reply.IsError = true
-		x.problems = append(x.problems, x.service.unrecorded(ctx, c, err))
 	}
 	x.report(Progress{Step: "saving"})
 	if err := errors.Join(x.keepFiles(save), x.keepResults(save)); err != nil {

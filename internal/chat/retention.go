@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -15,6 +16,18 @@ const (
 	sweepEvery = time.Minute
 	// houseEvery is how often they are without that, and files that no chat has any more.
 	houseEvery = time.Hour
+)
+
+// A Rule is why chats are deleted that nobody has asked to delete.
+type Rule string
+
+// The rules, by what they bound.
+const (
+	ByAge          Rule = "age"           // Limits.Keep
+	ByChats        Rule = "chats"         // Limits.Chats
+	ByStorage      Rule = "storage"       // Limits.Storage
+	ByOwnerChats   Rule = "owner_chats"   // Limits.OwnerChats
+	ByOwnerStorage Rule = "owner_storage" // Limits.OwnerStorage
 )
 
 // keepHouse removes at once and then from time to time what nobody needs any more, until ctx ends.
@@ -60,9 +73,12 @@ func (s *Service) sweep(ctx context.Context) error {
 	slices.SortFunc(records, func(a, b store.Chat) int { return a.Used.Compare(b.Used) })
 	excess := len(records) - s.options.Limits.Chats + 1
 	owners := s.overShare(records, stored)
+	counts := make(map[Rule]int)
+	defer s.tellDeleted(ctx, counts)
 	for _, r := range records {
 		own := owners[r.Owner]
-		if excess <= 0 && over <= 0 && own.chats <= 0 && own.bytes <= 0 && s.options.Now().Sub(r.Used) < s.options.Limits.Keep {
+		rule, kept := s.ruleOf(r, share{excess, over}, *own)
+		if kept {
 			continue
 		}
 		deleted, err := s.removeIdle(ctx, r)
@@ -70,6 +86,7 @@ func (s *Service) sweep(ctx context.Context) error {
 			s.options.Log.ErrorContext(ctx, "delete an old chat", "chat", r.ID, "error", err)
 		}
 		if deleted {
+			counts[rule]++
 			excess--
 			over -= stored[r.ID]
 			own.chats--
@@ -77,6 +94,33 @@ func (s *Service) sweep(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// ruleOf returns by which rule a chat is deleted, when all chats and those of its owner are by so much too many.
+func (s *Service) ruleOf(r store.Chat, all, own share) (rule Rule, kept bool) {
+	switch {
+	case s.options.Now().Sub(r.Used) >= s.options.Limits.Keep:
+		return ByAge, false
+	case own.chats > 0:
+		return ByOwnerChats, false
+	case own.bytes > 0:
+		return ByOwnerStorage, false
+	case all.chats > 0:
+		return ByChats, false
+	case all.bytes > 0:
+		return ByStorage, false
+	}
+	return "", true
+}
+
+// tellDeleted tells of the chats that a sweep has deleted, in an order that is always the same.
+func (s *Service) tellDeleted(ctx context.Context, counts map[Rule]int) {
+	if s.options.Deleted == nil {
+		return
+	}
+	for _, rule := range slices.Sorted(maps.Keys(counts)) {
+		s.options.Deleted(ctx, rule, counts[rule])
+	}
 }
 
 // A share is by how many chats and bytes somebody has too much.

@@ -66,6 +66,9 @@ type Options struct {
 	Python string // version of the interpreters, "3.14.6"; "" where scripts are not to ask for one
 	Limits Limits
 	Log    *slog.Logger
+	// Deleted is told of chats that were deleted because of a rule, once for each rule in a sweep; nil for nobody. It must
+	// return soon.
+	Deleted func(ctx context.Context, rule Rule, chats int)
 	// Beside says that other processes keep the store in order: remove what nobody needs.
 	Beside bool
 	// Now is the clock by which chats are idle and old; nil for one that setting the time of the machine does not move.
@@ -193,7 +196,7 @@ func (s *Service) Turn(ctx context.Context, r Request) (*Reply, error) {
 func (s *Service) turnIn(ctx context.Context, c *conversation, r Request, read message.Message) (*Reply, error) {
 	inquiry := &inquiry{service: s, chat: c, request: r}
 	if len(read.Candidates) > 0 && (read.Kind != message.Mixed || s.options.Agent == nil) {
-		x := &execution{service: s, chat: c, request: r, message: read}
+		x := &execution{service: s, chat: c, request: r, message: read, noted: true}
 		reply, err := x.run(ctx)
 		if err != nil || x.notCode() && s.options.Agent == nil || !c.saved {
 			return reply, err

@@ -1,8 +1,8 @@
 package check
 
 import (
-	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 
 	"runpython/internal/check/lint"
@@ -16,21 +16,40 @@ const (
 
 // clean makes every text of the report harmless: no credentials of the scan, no character that is more than
 // itself, no endless text.
-func (r *Report) clean(headers http.Header) {
-	var pairs []string
-	for _, values := range headers {
+func (r *Report) clean(harmless func(string) string) {
+	cleanValue(reflect.ValueOf(r).Elem(), func(s string) string {
+		return excerpt.Begin(harmless(excerpt.Head(s, 2*maxText)), maxText)
+	})
+}
+
+// clean makes every text of the observation harmless, as files with them may be shown to anybody.
+func (o *Observation) clean(harmless func(string) string) {
+	cleanValue(reflect.ValueOf(o).Elem(), harmless)
+}
+
+// harmless returns what makes a text harmless but for its length.
+func (o *Options) harmless() func(string) string {
+	secrets := slices.Clone(o.Secrets)
+	for _, values := range o.Headers {
 		for _, v := range values {
-			for _, part := range append([]string{v}, strings.Fields(v)...) {
-				if len(part) >= leastSecret && !strings.EqualFold(part, "bearer") {
-					pairs = append(pairs, part, "***")
-				}
-			}
+			secrets = append(append(secrets, v), strings.Fields(v)...)
 		}
 	}
-	hide := strings.NewReplacer(pairs...)
-	cleanValue(reflect.ValueOf(r).Elem(), func(s string) string {
-		return excerpt.Begin(lint.Plain(hide.Replace(excerpt.Head(s, 2*maxText))), maxText)
-	})
+	return Harmless(secrets)
+}
+
+// Harmless returns what makes texts harmless to show: each of the secrets is replaced by ***, unless it is so short that it is in
+// words by chance, and what controls terminals or is not seen is written as its code.
+func Harmless(secrets []string) func(string) string {
+	var pairs []string
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // of two that begin alike the longer one goes first
+	for _, s := range secrets {
+		if len(s) >= leastSecret && !strings.EqualFold(s, "bearer") {
+			pairs = append(pairs, s, "***")
+		}
+	}
+	replace := strings.NewReplacer(pairs...)
+	return func(s string) string { return lint.Plain(replace.Replace(s)) }
 }
 
 // cleanValue replaces every text within v.
@@ -52,13 +71,16 @@ func cleanValue(v reflect.Value, clean func(string) string) {
 				cleanValue(field, clean)
 			}
 		}
-	case reflect.Map: // of texts only
+	case reflect.Map: // by texts
 		if v.IsNil() {
 			return
 		}
 		cleaned := reflect.MakeMapWithSize(v.Type(), v.Len())
 		for it := v.MapRange(); it.Next(); {
-			cleaned.SetMapIndex(reflect.ValueOf(clean(it.Key().String())), reflect.ValueOf(clean(it.Value().String())))
+			value := reflect.New(v.Type().Elem()).Elem()
+			value.Set(it.Value())
+			cleanValue(value, clean)
+			cleaned.SetMapIndex(reflect.ValueOf(clean(it.Key().String())), value)
 		}
 		v.Set(cleaned)
 	default:

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"strings"
 
 	"runpython/internal/check/lint"
 )
@@ -78,6 +79,9 @@ func (f *findings) usageExamples() Signal {
 		if e.Problem != "" && len(s.Evidence) < maxEvidence {
 			s.Evidence = append(s.Evidence, f.tools[i].Name+": "+e.Problem)
 		}
+		if e.Credit < 1 {
+			s.at(place{location: toolPlace(f.tools[i].Name, "inputSchema"), message: exampleProblem(f.tools[i].Name, e)})
+		}
 	}
 	switch {
 	case needed == 0:
@@ -103,6 +107,25 @@ func (s Signal) share(have, all int, what string) Signal {
 	return s.as(Partial, part, text)
 }
 
+// toolPlace is the location of a part of a tool.
+func toolPlace(tool, part string) string { return "tool/" + tool + "/" + part }
+
+func exampleProblem(tool string, e lint.Example) string {
+	if e.Problem != "" {
+		return tool + ": " + e.Problem
+	}
+	return tool + ": its input schema has no root examples"
+}
+
+// undescribed tells of what has no description.
+func (s *Signal) undescribed(location, what string) {
+	line := what + " is not described, or by its name alone"
+	if len(s.Evidence) < maxEvidence {
+		s.Evidence = append(s.Evidence, line)
+	}
+	s.at(place{location: location, message: line})
+}
+
 func (f *findings) toolDescriptions() Signal {
 	s := Signal{Fix: "say of each tool what it does, when to use it and what it returns", Refs: []string{"MCP Tools"}}
 	if s, none := f.noTools(s); none {
@@ -112,8 +135,8 @@ func (f *findings) toolDescriptions() Signal {
 	for i := range f.tools {
 		if t := &f.tools[i]; lint.Describes(t.Description, t.Name, t.Title) {
 			have++
-		} else if len(s.Evidence) < maxEvidence {
-			s.Evidence = append(s.Evidence, t.Name+" is not described, or by its name alone")
+		} else {
+			s.undescribed(toolPlace(t.Name, "description"), t.Name)
 		}
 	}
 	return s.share(have, len(f.tools), "tools")
@@ -130,8 +153,8 @@ func (f *findings) paramDescriptions() Signal {
 			all++
 			if lint.DescribesParameter(p) {
 				have++
-			} else if len(s.Evidence) < maxEvidence {
-				s.Evidence = append(s.Evidence, f.tools[i].Name+": "+p.Path+" is not described, or by its name alone")
+			} else {
+				s.undescribed(toolPlace(f.tools[i].Name, "inputSchema/"+p.Path), f.tools[i].Name+": "+p.Path)
 			}
 		}
 	}
@@ -143,8 +166,8 @@ func (f *findings) paramDescriptions() Signal {
 
 func (f *findings) injection() Signal {
 	s := Signal{Fix: "take out of the texts what steers the model that reads them", Refs: []string{"MCP Security Best Practices"}, OWASP: []string{"MCP03", "MCP06"}}
-	if s, none := f.noTools(s); none {
-		return s
+	if s, none := f.noTools(s); none && len(f.hits) == 0 {
+		return s // prompts, resources and instructions have texts too, but only what is found in them counts
 	}
 	sure := 0
 	for _, h := range f.hits {
@@ -155,9 +178,11 @@ func (f *findings) injection() Signal {
 		if h.Warning {
 			kind = "it may be meant well, but"
 		}
+		line := fmt.Sprintf("%s in %s, bytes %d to %d: %s %s: %q", h.Rule, h.Path, h.Start, h.End, kind, h.Meaning, h.Excerpt)
 		if len(s.Evidence) < maxEvidence {
-			s.Evidence = append(s.Evidence, fmt.Sprintf("%s in %s, bytes %d to %d: %s %s: %q", h.Rule, h.Path, h.Start, h.End, kind, h.Meaning, h.Excerpt))
+			s.Evidence = append(s.Evidence, line)
 		}
+		s.at(place{rule: h.Rule, location: h.Path, text: f.textOf(h), message: fmt.Sprintf("%s: %s %s: %q", h.Rule, kind, h.Meaning, h.Excerpt), info: h.Warning})
 	}
 	if sure > 0 {
 		return s.as(Fail, 0, fmt.Sprintf("%d texts try to steer the model", sure))
@@ -166,6 +191,19 @@ func (f *findings) injection() Signal {
 		return s.as(Pass, 1, fmt.Sprintf("no text tries to steer the model; %d should be looked at", n))
 	}
 	return s.as(Pass, 1, "no text tries to steer the model")
+}
+
+// textOf returns the text that a marker stands in: one that was edited is looked at again.
+func (f *findings) textOf(h lint.Hit) string {
+	if h.Path == "instructions" {
+		return f.facts.Transport.Server.Instructions
+	}
+	for i := range f.tools {
+		if strings.HasPrefix(h.Path, toolPlace(f.tools[i].Name, "")) {
+			return f.tools[i].Description + "\n" + h.Excerpt
+		}
+	}
+	return h.Excerpt
 }
 
 func (f *findings) irreversible() Signal {
@@ -185,7 +223,11 @@ func (f *findings) irreversible() Signal {
 			unsaid++
 			why = "its annotations do not say it"
 		}
-		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: %q in its %s; %s", i.Tool, i.Word, i.Where, why))
+		line := fmt.Sprintf("%s: %q in its %s; %s", i.Tool, i.Word, i.Where, why)
+		s.Evidence = append(s.Evidence, line)
+		if i.Denied || i.Unsaid {
+			s.at(place{location: toolPlace(i.Tool, "annotations"), text: i.Word, message: line})
+		}
 	}
 	s.Evidence = few(append(s.Evidence, lint.RunsCode(f.tools)...))
 	switch {

@@ -2,10 +2,10 @@ package check
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
+	"runpython/internal/check/dnssec"
 	"runpython/internal/check/lint"
 )
 
@@ -24,14 +24,10 @@ type Observation struct {
 	Issuers []string             `json:"issuers"`
 	TLS     bool                 `json:"tls"` // verified
 	Markers []string             `json:"markers"`
-}
-
-// A ToolShape is what callers of a tool rely on.
-type ToolShape struct {
-	Parameters  map[string]string `json:"parameters"` // types by path
-	Required    []string          `json:"required"`
-	Destructive bool              `json:"destructive"`
-	Text        string            `json:"text"` // the description
+	// Certificate is the issuer and key of the certificate, and DNSSEC the state of the name; "" when not known.
+	Certificate string       `json:"certificate"`
+	Serial      string       `json:"serial"` // of the certificate
+	DNSSEC      dnssec.State `json:"dnssec"`
 }
 
 // A Class says how much a change matters.
@@ -42,7 +38,13 @@ const (
 	Breaking   Class = "breaking"
 	Security   Class = "security"
 	Functional Class = "functional"
+	// Cosmetic changes are of titles and white space, those of the Environment of certificates that were renewed.
+	Cosmetic    Class = "cosmetic"
+	Environment Class = "environment"
 )
+
+// counts reports whether changes of the class begin the window of stability anew.
+func (c Class) counts() bool { return c == Breaking || c == Security }
 
 // A Change is one between two observations.
 type Change struct {
@@ -60,15 +62,13 @@ func (f *findings) observe() Observation {
 		TLS:    f.facts.TLS != nil && f.facts.TLS.Problem == "" && f.facts.TLS.Verified == nil,
 	}
 	for i := range f.tools {
-		tool := &f.tools[i]
-		shape := ToolShape{Parameters: map[string]string{}, Destructive: tool.MayDestroy(), Text: lint.Plain(tool.Description)}
-		for _, p := range tool.Parameters {
-			shape.Parameters[p.Path] = p.Type
-			if p.Required {
-				shape.Required = append(shape.Required, p.Path)
-			}
-		}
-		o.Tools[tool.Name] = shape
+		o.Tools[f.tools[i].Name] = shapeOf(&f.tools[i])
+	}
+	if t := f.facts.TLS; t != nil && t.Problem == "" {
+		o.Certificate, o.Serial = lint.Plain(t.Chain[0].Issuer.String())+", "+keyOf(t.Chain[0]), t.Chain[0].SerialNumber.Text(16)
+	}
+	if f.chain != nil {
+		o.DNSSEC = f.chain.State
 	}
 	for _, i := range f.facts.Auth.Issuers {
 		o.Issuers = append(o.Issuers, i.Issuer)
@@ -94,7 +94,7 @@ func history(past []Observation, now Observation) ([]Change, int) {
 			observed += gap
 		}
 		for _, c := range compare(all[i-1], all[i]) {
-			if c.Class != Functional {
+			if c.Class.counts() {
 				observed = 0
 			}
 			changes = append(changes, c)
@@ -111,24 +111,7 @@ func compare(before, after Observation) []Change {
 		all = append(all, Change{after.Time, c, fmt.Sprintf(format, args...)})
 	}
 	if before.Listed && after.Listed {
-		for _, name := range slices.Sorted(maps.Keys(before.Tools)) {
-			shape, ok := after.Tools[name]
-			if !ok {
-				add(Breaking, "tool %s is gone", name)
-				continue
-			}
-			before.Tools[name].compare(shape, name, add)
-		}
-		for _, name := range slices.Sorted(maps.Keys(after.Tools)) {
-			if _, ok := before.Tools[name]; !ok {
-				add(Functional, "tool %s is new", name)
-			}
-		}
-		for _, m := range after.Markers {
-			if !slices.Contains(before.Markers, m) {
-				add(Security, "new marker of injection: %s", m)
-			}
-		}
+		compareTools(before, after, add)
 	}
 	if strength(after.Auth) < strength(before.Auth) {
 		add(Security, "authorization was %s and is %s", before.Auth, after.Auth)
@@ -139,31 +122,17 @@ func compare(before, after Observation) []Change {
 	if before.TLS && !after.TLS {
 		add(Security, "the certificate is valid no more")
 	}
+	if before.DNSSEC == dnssec.Secure && (after.DNSSEC == dnssec.Insecure || after.DNSSEC == dnssec.Bogus) {
+		add(Security, "the name was signed to the root and is %s", after.DNSSEC)
+	}
+	switch {
+	case before.Certificate == "" || after.Certificate == "" || before.Serial == after.Serial:
+	case before.Certificate != after.Certificate:
+		add(Environment, "the certificate was of %s and is of %s", before.Certificate, after.Certificate)
+	default:
+		add(Environment, "the certificate was renewed")
+	}
 	return all
-}
-
-// compare tells what callers of the tool before would notice.
-func (before ToolShape) compare(after ToolShape, tool string, add func(Class, string, ...any)) {
-	for _, path := range slices.Sorted(maps.Keys(before.Parameters)) {
-		kind, ok := after.Parameters[path]
-		switch {
-		case !ok:
-			add(Breaking, "%s: parameter %s is gone", tool, path)
-		case kind != before.Parameters[path]:
-			add(Breaking, "%s: parameter %s was %s and is %s", tool, path, before.Parameters[path], kind)
-		}
-	}
-	for _, path := range after.Required {
-		if !slices.Contains(before.Required, path) {
-			add(Breaking, "%s: parameter %s is required now", tool, path)
-		}
-	}
-	if before.Destructive && !after.Destructive {
-		add(Security, "%s says no more that it may destroy", tool)
-	}
-	if before.Text != after.Text {
-		add(Functional, "%s is described in other words", tool)
-	}
 }
 
 // strength orders the verdicts about authorization. What is not known is no weaker than anything.
@@ -179,7 +148,7 @@ func (f *findings) stability() Signal {
 		return s.as(Unverified, 0, "one scan sees no history; --state keeps one")
 	}
 	for _, c := range f.changes {
-		if c.Class != Functional {
+		if c.Class.counts() {
 			s.Evidence = append(s.Evidence, fmt.Sprintf("%s %s: %s", c.Time.Format(time.DateOnly), c.Class, c.What))
 		}
 	}

@@ -31,6 +31,7 @@ type Report struct {
 	SchemaVersion int         `json:"schema_version"`
 	Tool          Tool        `json:"tool"`
 	Target        string      `json:"target"`
+	Name          string      `json:"name,omitempty"` // of the server in a client's configuration
 	StartedAt     time.Time   `json:"started_at"`
 	Profile       Profile     `json:"profile"`
 	Era           string      `json:"era"`                // legacy, modern, dual, or "" when no MCP is spoken
@@ -38,8 +39,11 @@ type Report struct {
 	Possible      *int        `json:"score_possible_now"` // what it would be if everything that can be changed today were
 	Coverage      Coverage    `json:"coverage"`
 	Categories    []Category  `json:"categories"`
+	Findings      []Finding   `json:"findings"`
 	Diagnostics   Diagnostics `json:"diagnostics"`
 	Changes       []Change    `json:"changes"` // between the observations of the past and this scan
+
+	Baseline *BaselineReport `json:"baseline,omitempty"` // nil without one
 }
 
 // A Tool is the program that made a report.
@@ -76,6 +80,8 @@ type Signal struct {
 	Fix      string   `json:"fix,omitempty"`
 	Refs     []string `json:"refs,omitempty"`
 	OWASP    []string `json:"owasp,omitempty"` // of the MCP Top 10
+
+	places []place
 }
 
 // Diagnostics are the facts behind the signals.

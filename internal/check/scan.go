@@ -38,6 +38,7 @@ type Options struct {
 	Profile      Profile              // "" is Local
 	Wanted       func(id string) bool // which signals are judged; nil: all
 	Headers      http.Header          // credentials, sent to the endpoint's origin only
+	Secrets      []string             // more texts that no report may have
 	Roots        *x509.CertPool       // nil: those of the system
 	AllowPrivate bool                 // documents may lead to addresses that are not public
 	Past         []Observation        // earlier scans of the endpoint, in any order
@@ -61,6 +62,7 @@ func Scan(ctx context.Context, url string, o Options) (*Report, Observation, err
 	if o.Now.IsZero() {
 		o.Now = time.Now()
 	}
+	o.Secrets = append(target.QueryValues(), o.Secrets...)
 	facts, err := probe.Run(ctx, target, probe.Options{
 		Headers: o.Headers, Roots: o.Roots, AllowPrivate: o.AllowPrivate, Network: o.Network, Now: o.Now, Step: o.Step,
 		Agent: "runpython-check/" + o.Version,
@@ -68,7 +70,7 @@ func Scan(ctx context.Context, url string, o Options) (*Report, Observation, err
 	if err != nil {
 		return nil, Observation{}, err //nolint:wrapcheck // the same
 	}
-	f, err := find(facts, o.Past)
+	f, err := find(facts)
 	if err != nil {
 		return nil, Observation{}, err
 	}
@@ -80,7 +82,16 @@ func Scan(ctx context.Context, url string, o Options) (*Report, Observation, err
 		result := o.DNSSEC.Validate(ctx, target.Host())
 		f.chain = &result
 	}
-	return f.report(target.String(), o), f.now, nil
+	return f.told(target.String(), o)
+}
+
+// told returns the report and what later scans compare with.
+func (f *findings) told(target string, o Options) (*Report, Observation, error) {
+	f.now = f.observe()
+	f.now.clean(o.harmless())
+	f.changes, f.quiet = history(o.Past, f.now)
+	f.known = len(o.Past) > 0
+	return f.report(target, o), f.now, nil
 }
 
 // findings are the facts and what follows from them, by which signals are judged.
@@ -99,7 +110,7 @@ type findings struct {
 	known    bool // there are earlier observations
 }
 
-func find(facts *probe.Facts, past []Observation) (*findings, error) {
+func find(facts *probe.Facts) (*findings, error) {
 	t := &facts.Transport
 	f := &findings{facts: facts, tools: lint.ParseTools(t.Tools.Items)}
 	var err error
@@ -107,20 +118,17 @@ func find(facts *probe.Facts, past []Observation) (*findings, error) {
 		return nil, err //nolint:wrapcheck // it says all
 	}
 	others := slices.Concat(t.Resources.Items, t.Prompts.Items)
-	f.hits = lint.FindMarkers(lint.Fields(f.tools, others, t.Server.Instructions))
+	f.hits = lint.FindMarkers(lint.Fields(f.tools, others, lint.About{Name: t.Server.Name, Title: t.Server.Title, Instructions: t.Server.Instructions}))
 	for i := range f.tools {
 		f.examples = append(f.examples, lint.Examples(&f.tools[i]))
 	}
 	f.problems = lint.Problems(f.tools)
-	f.now = f.observe()
-	f.changes, f.quiet = history(past, f.now)
-	f.known = len(past) > 0
 	return f, nil
 }
 
 // signals judges everything.
 func (f *findings) signals() map[string]Signal {
-	return map[string]Signal{
+	all := map[string]Signal{
 		tlsCertificate:    f.tlsCertificate(),
 		authEnforced:      f.authEnforced(),
 		httpsEnforced:     f.httpsEnforced(),
@@ -139,6 +147,10 @@ func (f *findings) signals() map[string]Signal {
 		textJudge:         f.textJudge(),
 		specRecency:       f.specRecency(),
 	}
+	if f.facts.Pipe {
+		f.overPipe(all)
+	}
+	return all
 }
 
 func (f *findings) report(target string, o Options) *Report {
@@ -160,7 +172,8 @@ func (f *findings) report(target string, o Options) *Report {
 		wanted = func(string) bool { return true }
 	}
 	r.score(f.signals(), wanted)
-	r.clean(o.Headers)
+	r.Findings = r.findings()
+	r.clean(o.harmless())
 	return r
 }
 

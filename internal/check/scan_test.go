@@ -107,12 +107,12 @@ func plain(status int, location string) func(*checktest.Site) {
 	}
 }
 
-// TestOutcomes changes one thing of a good site at a time.
-func TestOutcomes(t *testing.T) {
+// endpointOutcomes change one thing of a good site at a time.
+func endpointOutcomes() []outcome {
 	only := func(revisions ...string) func(*checktest.Site) {
 		return func(s *checktest.Site) { s.Revisions = revisions }
 	}
-	for _, o := range []outcome{
+	return []outcome{
 		{"expired", "tls.certificate", check.Fail, "is valid from", func(s *checktest.Site) { s.Certificate.Expired = true }},
 		{"self-signed", "tls.certificate", check.Fail, "self-signed", func(s *checktest.Site) { s.Certificate.SelfSigned = true }},
 		{"other name", "tls.certificate", check.Fail, "other.test", func(s *checktest.Site) { s.Certificate.Names = []string{"other.test"} }},
@@ -172,30 +172,18 @@ func TestOutcomes(t *testing.T) {
 		{"one behind", "caps.spec_recency", check.Partial, "1 ahead", only("2025-11-25")},
 		{"four behind", "caps.spec_recency", check.Partial, "4 ahead", only("2024-11-05")},
 		{"gated", "caps.spec_recency", check.Error, "needs a token", func(s *checktest.Site) { s.Auth = checktest.All }},
-	} {
-		t.Run(o.signal+"/"+o.name, o.test)
 	}
 }
 
-func (o outcome) test(t *testing.T) {
-	t.Parallel()
-	site := good()
-	o.change(&site)
-	s := signal(t, scan(t, site, nil), o.signal)
-	if s.Status != o.want || !strings.Contains(s.Summary, o.says) {
-		t.Errorf("%s is %s, %q %q; want %s with %q", o.signal, s.Status, s.Summary, s.Evidence, o.want, o.says)
-	}
-}
-
-// TestOutcomesOfDefinitions changes the tools of a good site.
-func TestOutcomesOfDefinitions(t *testing.T) {
+// definitionOutcomes change the tools of a good site.
+func definitionOutcomes() []outcome {
 	described := func(description string) func(*checktest.Site) {
 		return tools(tool("search", description, `"readOnlyHint":true`, noParameters))
 	}
 	parameter := func(name, rest string) func(*checktest.Site) {
 		return tools(goodTool, tool("other", "Looks for other things.", "", `{"type":"object","properties":{"`+name+`":{"type":"string"`+rest+`}},"required":["`+name+`"]}`))
 	}
-	for _, o := range []outcome{
+	return []outcome{
 		{"none", "schema.context_budget", check.NotApplicable, "no tools", tools()},
 		{"middling", "schema.context_budget", check.Partial, "an item", described(strings.Repeat("some words that cost ", 30))},
 		{"heavy", "schema.context_budget", check.Fail, "heavy", described(strings.Repeat("some words that cost ", 600))},
@@ -230,7 +218,5 @@ func TestOutcomesOfDefinitions(t *testing.T) {
 		{"only listed", "safety.irreversible_ops", check.Pass, "no tool", tools(tool("list_refunds", "Lists refunds.", "", noParameters))},
 		{"negated", "safety.irreversible_ops", check.Pass, "no tool", tools(tool("archive", "Hides a note. It does not delete it.", "", noParameters))},
 		{"none", "safety.irreversible_ops", check.NotApplicable, "no tools", tools()},
-	} {
-		t.Run(o.signal+"/"+o.name, o.test)
 	}
 }

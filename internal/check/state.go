@@ -32,13 +32,13 @@ func stateFile(dir, url string) string {
 	return filepath.Join(dir, hex.EncodeToString(sum[:8])+".json")
 }
 
-// shown returns a URL without what may be secret in it.
-func shown(url string) string {
+// Shown returns the URL of an endpoint without what may be secret in it. What is no such URL is fault.Invalid.
+func Shown(url string) (string, error) {
 	target, err := probe.ParseTarget(url)
 	if err != nil {
-		return ""
+		return "", err //nolint:wrapcheck // it says all
 	}
-	return target.String()
+	return target.String(), nil
 }
 
 // ReadState returns the observations of an endpoint that a folder keeps, none if there are none.
@@ -63,10 +63,10 @@ func ReadState(dir, url string) ([]Observation, error) {
 	return s.Observations, nil
 }
 
-// WriteState adds an observation to those of the past and keeps them. The file is replaced as a whole.
-func WriteState(dir, url string, past []Observation, seen Observation) error {
+// WriteState adds an observation to those of the past and keeps them. The file is replaced as a whole. target is how reports name the endpoint.
+func WriteState(dir, url, target string, past []Observation, seen Observation) error {
 	all := append(past[max(0, len(past)-maxObservations+1):len(past):len(past)], seen)
-	text, err := json.Marshal(state{Version: SchemaVersion, Target: shown(url), Observations: all})
+	text, err := json.Marshal(state{Version: SchemaVersion, Target: target, Observations: all})
 	if err != nil {
 		return fmt.Errorf("keep what was seen: %w", err)
 	}

@@ -34,6 +34,12 @@ type Accounts interface {
 	// Identities returns who users are at providers, by the ids of the users.
 	Identities(ctx context.Context) (map[string][]store.Identity, error)
 
+	// Passkeys returns those of a user, CountPasskeys how many each user has who has any, by the user's id.
+	Passkeys(ctx context.Context, u store.User) ([]store.Passkey, error)
+	CountPasskeys(ctx context.Context) (map[string]int, error)
+	// RemovePasskey removes one of a user, for the operator where address is "".
+	RemovePasskey(ctx context.Context, id string, u store.User, address string) error
+
 	// CreateToken returns a new token, which nobody can see later.
 	CreateToken(ctx context.Context, n identity.NewToken) (string, error)
 	Tokens(ctx context.Context) ([]identity.MachineToken, error)
@@ -62,11 +68,12 @@ const createTokenHelp = `Makes a token and prints it, alone, on standard output.
 const clientHelp = `Manages apps that cannot make themselves known, or that are to be the only ones (--client-registration manual).`
 
 func (c *command) userCommand() *cobra.Command {
-	cmd := c.group("user", "Manage who may sign in", userHelp, "add, list, passwd, disable, enable, link, unlink or remove")
+	cmd := c.group("user", "Manage who may sign in", userHelp, "add, list, passwd, passkeys, disable, enable, link, unlink or remove")
 	cmd.AddCommand(
 		c.add(&cobra.Command{Use: "add NAME", Short: "Add an account", Long: addUserHelp, Args: c.someArguments("user", 1)}, true, c.addUser),
 		c.add(&cobra.Command{Use: "list", Short: "List the accounts", Args: c.noArguments}, true, c.listUsers),
 		c.add(&cobra.Command{Use: "passwd NAME", Short: "Change a password, and sign out everywhere", Args: c.someArguments("user", 1)}, true, c.changePassword),
+		c.add(&cobra.Command{Use: "passkeys NAME", Short: "List the passkeys of a user, or remove one", Long: passkeysHelp, Args: c.someArguments("user", 1)}, true, c.passkeys),
 		c.add(&cobra.Command{Use: "disable NAME", Short: "End and forbid all that a user does", Args: c.someArguments("user", 1)}, true, c.disableUser(true)),
 		c.add(&cobra.Command{Use: "enable NAME", Short: "Let a disabled user sign in again", Args: c.someArguments("user", 1)}, true, c.disableUser(false)),
 		c.add(&cobra.Command{
@@ -126,7 +133,8 @@ func (c *command) addUser(ctx context.Context, cfg config.Config, args []string)
 
 func (c *command) changePassword(ctx context.Context, cfg config.Config, args []string) error {
 	return c.withAccounts(ctx, cfg, func(ctx context.Context, a Accounts) error {
-		if _, err := a.Named(ctx, args[0]); err != nil { // before anybody types a password
+		u, err := a.Named(ctx, args[0])
+		if err != nil { // before anybody types a password
 			return err
 		}
 		password, err := c.password(ctx, cfg)
@@ -137,7 +145,11 @@ func (c *command) changePassword(ctx context.Context, cfg config.Config, args []
 			return err
 		}
 		fmt.Fprintf(c.status, "changed: %s\n", console.Clean(args[0]))
-		return nil
+		all, err := a.Passkeys(ctx, u)
+		if len(all) > 0 {
+			fmt.Fprintf(c.status, "the passkeys of %s stay: `runpython user passkeys %s` lists them\n", u.Name, u.Name)
+		}
+		return err
 	})
 }
 
@@ -199,6 +211,7 @@ type userJSON struct {
 	Admin    bool      `json:"admin"`
 	Disabled bool      `json:"disabled"`
 	Created  time.Time `json:"created"`
+	Passkeys int       `json:"passkeys"`
 	// Providers are who the user is at OpenID providers.
 	Providers []identityJSON `json:"providers"`
 }
@@ -234,10 +247,14 @@ func (c *command) listUsers(ctx context.Context, cfg config.Config, _ []string) 
 		if err != nil {
 			return err
 		}
+		passkeys, err := a.CountPasskeys(ctx)
+		if err != nil {
+			return err
+		}
 		if cfg.JSON {
 			forms := make([]userJSON, len(all))
 			for i, u := range all {
-				forms[i] = userJSON{u.ID, u.Name, u.Admin, u.Disabled, u.Created.UTC(), []identityJSON{}}
+				forms[i] = userJSON{u.ID, u.Name, u.Admin, u.Disabled, u.Created.UTC(), passkeys[u.ID], []identityJSON{}}
 				for _, k := range of[u.ID] {
 					forms[i].Providers = append(forms[i].Providers, identityJSON{k.Issuer, k.External})
 				}
@@ -248,7 +265,7 @@ func (c *command) listUsers(ctx context.Context, cfg config.Config, _ []string) 
 		}
 		var b strings.Builder
 		for _, u := range all {
-			notes := ""
+			notes := countOf(passkeys[u.ID])
 			if u.Admin {
 				notes += "  admin"
 			}

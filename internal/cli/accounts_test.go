@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rogpeppe/go-internal/testscript"
+
 	"runpython/internal/cli"
 	"runpython/internal/config"
 	"runpython/internal/fault"
@@ -64,6 +66,21 @@ func (k kept) RemoveClient(ctx context.Context, id string) error {
 }
 
 func (k kept) Close() error { return k.records.Close() }
+
+// addPasskey is the command "passkey USER ID NAME" of scripts: the user gets a passkey, as if by a browser.
+func addPasskey(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: passkey USER ID NAME")
+	}
+	records, err := sqlite.Open(context.Background(), filepath.Join(ts.Getenv("RUNPYTHON_DATA"), "chats.db"))
+	ts.Check(err)
+	u, err := records.UserNamed(context.Background(), args[0])
+	ts.Check(err)
+	ts.Check(records.AddPasskey(context.Background(), store.Passkey{
+		ID: args[1], Subject: u.ID, Credential: []byte(args[1]), Name: args[2], Eligible: true, BackedUp: true, PublicKey: []byte{}, Created: time.Now(),
+	}, identity.MaxPasskeys))
+	ts.Check(records.Close())
+}
 
 // A person types a password twice, and sees nothing of it.
 func TestPasswordAtTheTerminal(t *testing.T) {

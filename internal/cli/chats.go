@@ -208,21 +208,31 @@ func (c *command) sure(cfg config.Config, question string) error {
 	if cfg.Yes {
 		return nil
 	}
+	yes, err := c.ask(question, "say --yes to delete without being asked")
+	if err == nil && !yes {
+		c.say("nothing was deleted")
+		return saidError{ExitCode}
+	}
+	return err
+}
+
+// ask asks the person at the terminal a question that only a clear yes answers so. Where there is no terminal it is an error
+// with advice.
+func (c *command) ask(question, advice string) (yes bool, err error) {
 	in, terminal := console.Terminal(c.In)
 	if !terminal {
-		return usagef("standard input is no terminal to ask at: say --yes to delete without being asked")
+		return false, usagef("standard input is no terminal to ask at: %s", advice)
 	}
 	fmt.Fprintf(c.status, "%s [y/N] ", console.Clean(question))
 	answer, err := bufio.NewReader(io.LimitReader(in, maxAnswerBytes)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("read the answer: %w", err)
+		return false, fmt.Errorf("read the answer: %w", err)
 	}
 	switch strings.ToLower(strings.TrimSpace(answer)) {
 	case "y", "yes":
-		return nil
+		return true, nil
 	}
-	c.say("nothing was deleted")
-	return saidError{ExitCode}
+	return false, nil
 }
 
 // maxAnswerBytes bounds what is read of an answer.

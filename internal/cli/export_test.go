@@ -1,4 +1,17 @@
 package cli
 
+import (
+	"context"
+	"time"
+)
+
 // SafePath is what makes a name of a guest safe.
 func SafePath(name string) string { return safePath(name) }
+
+// Repeat is what check watch does between scans.
+func Repeat(ctx context.Context, every time.Duration, count int, once func() error) error {
+	return repeat(ctx, every, count, once)
+}
+
+// SaidError returns an error that ends a command with this code when everything was said.
+func SaidError(code int) error { return saidError{code} }

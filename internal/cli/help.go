@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"runpython/internal/cli/console"
 )
@@ -50,15 +51,30 @@ func (c *command) help(cmd *cobra.Command, _ []string) {
 	flags := cmd.LocalNonPersistentFlags()
 	flags.SortFlags = false
 	b.WriteString(flags.FlagUsagesWrapped(width))
-	if flags := cmd.Root().PersistentFlags(); flags.HasAvailableFlags() {
+	if flags := commonFlags(cmd); flags.HasAvailableFlags() {
 		fmt.Fprintf(&b, "\nFlags of all commands:\n%s", flags.FlagUsagesWrapped(width))
 	}
 	fmt.Fprintf(&b, "\n%s\n%s", settingsHelp, exitCodes)
 	_, _ = fmt.Fprint(c.Out, b.String()) // nobody can be told that help could not be printed
 }
 
+// commonFlags are those that every command has, without what one has of its own under the same name.
+func commonFlags(cmd *cobra.Command) *pflag.FlagSet {
+	common := pflag.NewFlagSet("common", pflag.ContinueOnError)
+	common.SortFlags = false
+	cmd.Root().PersistentFlags().VisitAll(func(f *pflag.Flag) {
+		if cmd.Flags().Lookup(f.Name) == f {
+			common.AddFlag(f)
+		}
+	})
+	return common
+}
+
 func usageLine(cmd *cobra.Command) string {
-	if cmd.HasAvailableSubCommands() {
+	switch {
+	case cmd.HasAvailableSubCommands() && cmd.Runnable() && cmd.HasParent():
+		return cmd.UseLine() + "\n  " + cmd.CommandPath() + " COMMAND [flags]"
+	case cmd.HasAvailableSubCommands():
 		return cmd.CommandPath() + " COMMAND [flags]"
 	}
 	return cmd.UseLine()
@@ -70,6 +86,12 @@ func (c *command) noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return usagef("%s takes no arguments, but got %q", cmd.Name(), args[0])
 	}
+	return nil
+}
+
+// anyArguments takes what there is; the command says itself what is wrong with it.
+func (c *command) anyArguments(cmd *cobra.Command, _ []string) error {
+	c.usage = cmd.CommandPath()
 	return nil
 }
 

@@ -29,6 +29,7 @@ func (m checked) Run() int {
 
 func TestMain(m *testing.M) {
 	testscript.Main(checked{m}, map[string]func(){
+		"mcp-stdio": stdioServer,
 		"runpython": func() {
 			os.Exit(cli.Main(context.Background(), fakeProgram(), os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 		},
@@ -62,6 +63,7 @@ func TestScript(t *testing.T) {
 			}
 			return nil
 		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"passkey": addPasskey},
 		Condition: func(name string) (bool, error) {
 			if name == "cgo-build" {
 				return withCgo, nil

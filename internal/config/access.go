@@ -1,6 +1,7 @@
 package config
 
 import (
+	"net"
 	"net/netip"
 	"net/url"
 	"strconv"
@@ -43,6 +44,7 @@ const (
 	revoke   = "revoke"
 	register = "register"
 	passwd   = "passwd"
+	passkeys = "passkeys"
 	link     = "link"
 	unlink   = "unlink"
 	erase    = "remove" // of users and clients
@@ -59,11 +61,15 @@ func accessSettings() []setting {
 			func(c *Config) *string { return &c.Discovery }),
 		entry("client-registration", choice(ClientsOpen, ClientsDocuments, ClientsManual), "how apps become known: also by themselves, at most by a metadata document, or by `client register` alone", []string{serve},
 			func(c *Config) *string { return &c.Clients }),
+		repeated("client-document-host", documentHost(), "fetch metadata documents and keys of apps from this host also when its address is a private one; may be repeated", []string{serve},
+			func(c *Config) *[]string { return &c.DocumentHosts }),
 
 		entry("password-stdin", boolean(), "read the password from standard input, one line", []string{add, passwd},
 			func(c *Config) *bool { return &c.PasswordStdin }),
 		entry("admin", boolean(), "the user is an administrator, and may give apps the scope admin", []string{add},
 			func(c *Config) *bool { return &c.Admin }),
+		entry("remove", optional(word("ID")), "remove the passkey of this id", []string{passkeys},
+			func(c *Config) *string { return &c.RemovePasskey }),
 		entry("user", word("USER"), "name of the user whose token it is", []string{create, revoke},
 			func(c *Config) *string { return &c.User }),
 		entry("expires", days(time.Hour, 5*365*24*time.Hour), "how long the token is good", []string{create},
@@ -109,6 +115,29 @@ func publicURL() kind[string] {
 		return u.Scheme + "://" + host, nil
 	})
 	return optional(k)
+}
+
+// documentHost is a host with its port as it stands in URLs; without a port it is that of https.
+func documentHost() kind[string] {
+	return kind[string]{
+		arg: "HOST[:PORT]", yaml: []string{tagString},
+		parse: func(text string) (string, error) {
+			u, err := url.Parse("https://" + text)
+			if err != nil || u.Hostname() == "" || u.Host != text || len(text) > maxHostBytes {
+				return "", refusal("must be a host as in a URL, such as apps.example.org or 10.0.0.7:8443, without a scheme and a path")
+			}
+			port := u.Port()
+			if port == "" {
+				port = strconv.Itoa(httpsPort)
+			}
+			host := net.JoinHostPort(strings.ToLower(u.Hostname()), port)
+			if _, n, ok := splitAddress(host); !ok || n == 0 {
+				return "", refusal("must have a port from 1 to 65535, or none")
+			}
+			return host, nil
+		},
+		format: asIs,
+	}
 }
 
 func isLoopbackHost(host string) bool {

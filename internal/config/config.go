@@ -95,13 +95,14 @@ type Config struct {
 
 	// Of serve.
 
-	Listen      string   // host:port of the MCP endpoint; port 0 is any free one
-	AllowHosts  []string // names, without port, under which clients may reach it beside its addresses
-	AdminListen string   // host:port of health and metrics, or ""
-	PublicURL   string   // URL under which clients reach the server, without a path and a slash at the end; "" for none. Load takes that of Domains
-	Auth        string   // "" (what the addresses ask for), AuthOAuth or AuthNone
-	Discovery   string   // DiscoveryPublic or DiscoveryPrivate
-	Clients     string   // ClientsOpen, ClientsDocuments or ClientsManual
+	Listen        string   // host:port of the MCP endpoint; port 0 is any free one
+	AllowHosts    []string // names, without port, under which clients may reach it beside its addresses
+	AdminListen   string   // host:port of health and metrics, or ""
+	PublicURL     string   // URL under which clients reach the server, without a path and a slash at the end; "" for none. Load takes that of Domains
+	Auth          string   // "" (what the addresses ask for), AuthOAuth or AuthNone
+	Discovery     string   // DiscoveryPublic or DiscoveryPrivate
+	Clients       string   // ClientsOpen, ClientsDocuments or ClientsManual
+	DocumentHosts []string // host:port, in lower case, from which documents of clients are fetched also when they are not in the internet
 
 	// Of an OpenID provider that signs people in; see CheckServe.
 
@@ -121,6 +122,7 @@ type Config struct {
 
 	// Of what each caller may do; 0 for no bound.
 
+	AddressConnections   int   // connections of an address at once
 	AddressRequests      int   // HTTP requests of an address in a minute
 	AddressSignIns       int   // sign-ins of an address in a minute
 	AddressRegistrations int   // clients that an address registers in an hour
@@ -172,6 +174,7 @@ type Config struct {
 	PasswordStdin bool          // read the password from standard input
 	Admin         bool          // the user is an administrator
 	Subject       string        // of the user at the provider of OIDCIssuer
+	RemovePasskey string        // id of the passkey to remove, "" to list them
 	User          string        // name of the user whose token it is
 	Expires       time.Duration // how long a token is good
 	Scope         string        // of a token
@@ -272,6 +275,7 @@ func Default(env Lookup) Config {
 
 		HTTPListen: HTTPAuto,
 
+		AddressConnections:   1000,
 		AddressRequests:      3000,
 		AddressSignIns:       60,
 		AddressRegistrations: 60,

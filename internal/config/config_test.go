@@ -111,6 +111,7 @@ func TestDefaults(t *testing.T) {
 		OIDCGroupsClaim: "groups",
 		OIDCPasswords:   config.PasswordsOn,
 
+		AddressConnections:   1000,
 		AddressRequests:      3000,
 		AddressSignIns:       60,
 		AddressRegistrations: 60,
@@ -213,6 +214,8 @@ func TestRanges(t *testing.T) {
 			[]string{"0.0.0.0/0", "::/0", "proxy", "10.0.0.0/33", "fe80::1%eth0", "::ffff:10.0.0.0/104", ""}, ""},
 		{"allow-host", []string{"run.example.org", "box", "10.0.0.7", "xn--bcher-kva.example"},
 			[]string{"https://run.example.org", "run.example.org:8000", "*", "a b", "b\u00fccher.example", "", strings.Repeat("x", 254)}, "without scheme and port"},
+		{"client-document-host", []string{"apps.example.org", "10.0.0.7:8443", "[fd00::7]", "[::1]:8443", "APPS.example.org:443"},
+			[]string{"", "https://apps.example.org", "apps.example.org/x", "u@h", "h:0", "h:65536", "h:x", "::1", "h?q", "a b", strings.Repeat("x", 254)}, ""},
 		{"admin-listen", []string{"", "127.0.0.1:9000"}, []string{"9000"}, "IP:PORT"},
 		{"runsc", []string{"/bin/sh", ""}, []string{"/no/such/runsc", "/etc/passwd", "/tmp"}, "executable file"},
 		{"data", []string{"/srv"}, []string{"", "~/x", "a\x00b", "a\nb", "\xff", strings.Repeat("x", 5000)}, ""},

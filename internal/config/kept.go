@@ -19,7 +19,7 @@ func keptSettings() []setting {
 			func(c *Config) *bool { return &c.Replay }),
 		entry("force", boolean(), "replace a file that is there", []string{export, backup},
 			func(c *Config) *bool { return &c.Force }),
-		entry("yes", boolean(), "delete or remove without asking", []string{remove, erase},
+		entry("yes", boolean(), "delete or remove without asking", []string{remove, erase, passkeys},
 			func(c *Config) *bool { return &c.Yes }),
 	}
 }

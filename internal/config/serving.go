@@ -16,6 +16,8 @@ func servingSettings() []setting {
 		repeated("trusted-proxy", prefix(), "believe what this proxy says of its callers' addresses; may be repeated", []string{serve},
 			func(c *Config) *[]netip.Prefix { return &c.TrustedProxies }),
 
+		entry("address-connections", count(0, maxRate), "connections of one address at once; 0 for any number", []string{serve},
+			func(c *Config) *int { return &c.AddressConnections }),
 		entry("address-requests", count(0, maxRate), "HTTP requests of one address in a minute; 0 for any number", []string{serve},
 			func(c *Config) *int { return &c.AddressRequests }),
 		entry("address-sign-ins", count(0, maxRate), "sign-ins of one address in a minute; 0 for any number", []string{serve},

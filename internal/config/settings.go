@@ -102,7 +102,7 @@ func settings() []setting {
 			func(c *Config) *[]string { return &c.AllowHosts }),
 		entry("admin-listen", address(true), "address of health and metrics; none when empty", []string{serve},
 			func(c *Config) *string { return &c.AdminListen }),
-		entry("json", boolean(), "print one JSON object and nothing else on standard output", []string{chat, doctor, eval, list, show, take, fork, undo},
+		entry("json", boolean(), "print one JSON object and nothing else on standard output", []string{chat, doctor, eval, list, show, take, fork, undo, passkeys},
 			func(c *Config) *bool { return &c.JSON }),
 		entry("chat", word("ID"), "continue this chat, also one of another process", []string{chat},
 			func(c *Config) *string { return &c.Chat }),

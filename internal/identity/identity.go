@@ -1,13 +1,14 @@
-// Package identity knows who is asking: accounts and their passwords, people whom an OpenID provider has signed in, browsers that are
-// signed in, bearer tokens of clients, and tokens for machines.
+// Package identity knows who is asking: accounts with their passwords and passkeys, people whom an OpenID provider has signed in, browsers
+// that are signed in, bearer tokens of clients, and tokens for machines.
 //
 // Passwords are hashed with Argon2id (RFC 9106), a few at a time, so that sign-ins cannot use the memory up. Wrong ones are
-// answered more and more slowly, to the address that sends them only: nobody can lock somebody else out. Somebody of a provider is
+// answered more and more slowly, to the address that sends them only: nobody can lock somebody else out. The same holds for
+// passkeys, what a browser is asked to sign with which is good once, for a few minutes, at that browser. Somebody of a provider is
 // known by issuer and subject, never by a name or an address of e-mail, and gets an account of a name that nobody has.
 //
 // # Trust
 //
-// Names, passwords, cookies and headers are anybody's. Whoever calls the methods about accounts is the operator.
+// Names, passwords, answers of authenticators, cookies and headers are anybody's. Whoever calls the methods about accounts is the operator.
 //
 // # Failure
 //
@@ -21,6 +22,7 @@ import (
 	"log/slog"
 	"time"
 
+	"runpython/internal/passkey"
 	"runpython/internal/provider"
 	"runpython/internal/store"
 )
@@ -57,6 +59,16 @@ type Store interface {
 	Browser(ctx context.Context, hash store.Digest, now time.Time) (store.Browser, store.User, error)
 	RemoveBrowser(ctx context.Context, hash store.Digest) error
 
+	AddPasskey(ctx context.Context, p store.Passkey, most int) error
+	Passkey(ctx context.Context, credential []byte) (store.Passkey, store.User, error)
+	Passkeys(ctx context.Context, subject string) ([]store.Passkey, error)
+	CountPasskeys(ctx context.Context) (map[string]int, error)
+	UsePasskey(ctx context.Context, id string, use store.PasskeyUse) error
+	RenamePasskey(ctx context.Context, id, subject, name string) error
+	RemovePasskey(ctx context.Context, id, subject string) error
+	AddChallenge(ctx context.Context, c store.Challenge, most int) error
+	TakeChallenge(ctx context.Context, browser store.Digest, now time.Time) ([]byte, error)
+
 	Bearer(ctx context.Context, hash store.Digest, now time.Time) (store.Bearer, error)
 	TouchGrant(ctx context.Context, id string, now time.Time) error
 	AddGrant(ctx context.Context, issued store.Issued) error
@@ -91,6 +103,11 @@ const (
 	EventAway         = "provider_away" // somebody could not sign in since the provider did not answer
 	EventTokenMade    = "token_made"
 	EventRevoked      = "grant_revoked"
+
+	EventPasskeyAdded   = "passkey_added"
+	EventPasskeyRenamed = "passkey_renamed"
+	EventPasskeyRemoved = "passkey_removed"
+	EventPasskeyCopied  = "passkey_copied" // one has signed less often than it had before: somebody has a copy of it
 )
 
 // Options say what a Service works with. Store, Record and Limit are required.
@@ -99,6 +116,7 @@ type Options struct {
 	Resource string // URL of the endpoint, for which tokens are; "" where nobody asks for bearers
 	Record   Recorder
 	Limit    Limiter
+	Party    *passkey.Party // this server, to passkeys; nil where nobody signs in with passkeys
 	// Provider signs people in, nil for none. With ProviderOnly nobody signs in with a password.
 	Provider     *provider.Provider
 	ProviderOnly bool

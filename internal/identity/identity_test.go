@@ -14,6 +14,7 @@ import (
 
 	"runpython/internal/fault"
 	"runpython/internal/identity"
+	"runpython/internal/passkey"
 	"runpython/internal/secret"
 	"runpython/internal/store"
 	"runpython/internal/store/database"
@@ -67,7 +68,7 @@ func newFixture(t testing.TB) *fixture {
 	db := storetest.Lasting[*database.Store](t)(sqlite.OpenMemory(t.Context()))
 	f := &fixture{store: db, now: time.Unix(1_800_000_000, 0)}
 	f.t, _ = t.(*testing.T)
-	f.Service = identity.New(identity.Options{Store: db, Resource: resource, Record: f, Limit: f, Now: func() time.Time {
+	f.Service = identity.New(identity.Options{Store: db, Resource: resource, Record: f, Limit: f, Party: passkey.New(origin), Now: func() time.Time {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		return f.now

@@ -40,16 +40,29 @@ func errBusy() error {
 	return fault.New(fault.Busy, nil, "too many people sign in at the moment: try again in a few seconds")
 }
 
+// A PasswordError is why a new password cannot be one; it is a fault.Invalid.
+type PasswordError struct{ shown *fault.Error }
+
+// Error implements error.
+func (e *PasswordError) Error() string { return e.shown.Error() }
+
+// Unwrap returns what may be shown.
+func (e *PasswordError) Unwrap() error { return e.shown }
+
+func badPassword(message string) error {
+	return &PasswordError{fault.New(fault.Invalid, nil, message)}
+}
+
 // checkPassword says what is wrong with a new password.
 func checkPassword(text, name string) error {
 	n := utf8.RuneCountInString(text)
 	switch {
 	case !utf8.ValidString(text) || strings.ContainsAny(text, "\x00\r\n"):
-		return fault.New(fault.Invalid, nil, "the password must be one line of UTF-8 text")
+		return badPassword("the password must be one line of UTF-8 text")
 	case n < passwordLeast || n > passwordMost:
-		return fault.New(fault.Invalid, nil, fmt.Sprintf("the password must have %d to %d characters", passwordLeast, passwordMost))
+		return badPassword(fmt.Sprintf("the password must have %d to %d characters", passwordLeast, passwordMost))
 	case strings.EqualFold(text, name) || strings.Count(text, text[:1]) == len(text):
-		return fault.New(fault.Invalid, nil, "the password must not be the name, nor one letter again and again")
+		return badPassword("the password must not be the name, nor one letter again and again")
 	}
 	return nil
 }

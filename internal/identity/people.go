@@ -46,7 +46,7 @@ func (s *Service) BeginAtProvider(ctx context.Context, cookie, next, address str
 		return "", fault.New(fault.NotFound, nil, "no provider signs people in here")
 	}
 	if wait, ok := s.Limit.Allow(EventSignedIn, address); !ok {
-		return "", tooMany("sign-ins", wait)
+		return "", tooMany(wait)
 	}
 	state := secret.New(secret.SignIn)
 	attempt, to, err := s.Provider.Begin(ctx, state)
@@ -101,7 +101,7 @@ func (s *Service) FinishAtProvider(ctx context.Context, cookie string, q url.Val
 		s.Record.Record(ctx, EventRefused, u.ID, address, s.Provider.Issuer)
 		return "", d.Next, fault.New(fault.Invalid, nil, "the account "+u.Name+" is disabled: ask whoever runs this server")
 	}
-	browser, err = s.signedIn(ctx, u, address)
+	browser, err = s.signedIn(ctx, u, address, u.Name)
 	return browser, d.Next, err
 }
 

@@ -223,7 +223,7 @@ func TestDepartures(t *testing.T) {
 	}
 	b.deny = true
 	_, err = b.BeginAtProvider(t.Context(), "b", "", home)
-	kind(t, "too many", err, fault.Busy, "too many sign-ins came from your address")
+	kind(t, "too many", err, fault.Busy, "too many attempts to sign in came from your address")
 }
 
 func TestProviderOnly(t *testing.T) {
@@ -236,5 +236,28 @@ func TestProviderOnly(t *testing.T) {
 	kind(t, "a password", err, fault.Invalid, "sign in with Our Login")
 	if _, err := b.enter("b"); err != nil {
 		t.Errorf("at the provider: %v", err)
+	}
+}
+
+// A passkey would let people in whom the provider's lists do not admit any more.
+func TestProviderPeopleAddNoPasskeys(t *testing.T) {
+	b := newBrokered(t, nil)
+	to, err := b.BeginAtProvider(t.Context(), "b", "", home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cookie, _, err := b.FinishAtProvider(t.Context(), "b", b.rogue.Arrive(to), home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser, u, err := b.Browser(t.Context(), cookie)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = b.AskForNewPasskey(t.Context(), browser, u, "Phone")
+	kind(t, "who came from the provider", err, fault.Invalid, "passkeys are for accounts with a password")
+	kind(t, "without being asked", b.AddPasskey(t.Context(), identity.NewPasskey{Browser: browser, User: u, Name: "Phone"}), fault.Invalid, "passkeys are for accounts with a password")
+	if b.MayHavePasskeys(u) || !b.MayHavePasskeys(b.add("local")) {
+		t.Error("the wrong ones may have passkeys")
 	}
 }

@@ -24,9 +24,9 @@ func (e *WaitError) Error() string { return e.shown.Error() }
 // Unwrap returns what may be shown.
 func (e *WaitError) Unwrap() error { return e.shown }
 
-func tooMany(what string, wait time.Duration) error {
+func tooMany(wait time.Duration) error {
 	seconds := int((wait + time.Second - 1) / time.Second)
-	return &WaitError{Wait: wait, shown: fault.New(fault.Busy, nil, fmt.Sprintf("too many %s came from your address: try again in %d s", what, seconds))}
+	return &WaitError{Wait: wait, shown: fault.New(fault.Busy, nil, fmt.Sprintf("too many attempts to sign in came from your address: try again in %d s", seconds))}
 }
 
 // SignIn returns the cookie of a browser whose user has shown a password. address is that of the browser.
@@ -35,14 +35,14 @@ func (s *Service) SignIn(ctx context.Context, name, password, address string) (c
 		return "", u, fault.New(fault.Invalid, nil, "nobody signs in with a password here: sign in with "+s.Provider.Name)
 	}
 	if wait, ok := s.Limit.Allow(EventSignedIn, address); !ok {
-		return "", u, tooMany("sign-ins", wait)
+		return "", u, tooMany(wait)
 	}
 	kept, ok := account(name)
 	if !ok {
 		kept = noAccount // so that all that is no name counts as one
 	}
 	if wait := s.attempts.begin(kept, address, s.Now()); wait > 0 {
-		return "", u, tooMany("wrong passwords", wait)
+		return "", u, tooMany(wait)
 	}
 	if ok {
 		u, err = s.Store.UserNamed(ctx, kept)
@@ -62,22 +62,23 @@ func (s *Service) SignIn(ctx context.Context, name, password, address string) (c
 		return "", store.User{}, fault.New(fault.Invalid, nil, "the name or the password is wrong")
 	}
 	s.attempts.forgive(kept, address)
-	cookie, err = s.signedIn(ctx, u, address)
+	cookie, err = s.signedIn(ctx, u, address, u.Name)
 	return cookie, u, err
 }
 
 // SignInFirst returns the cookie of the browser with which an account was just made.
 func (s *Service) SignInFirst(ctx context.Context, u store.User, address string) (cookie string, err error) {
-	return s.signedIn(ctx, u, address)
+	return s.signedIn(ctx, u, address, u.Name)
 }
 
-func (s *Service) signedIn(ctx context.Context, u store.User, address string) (string, error) {
+// signedIn signs a browser in; about says by what.
+func (s *Service) signedIn(ctx context.Context, u store.User, address, about string) (string, error) {
 	cookie, now := secret.New(secret.Browser), s.Now()
 	b := store.Browser{Hash: secret.Digest(cookie), Subject: u.ID, Created: now, Expires: now.Add(BrowserTime)}
 	if err := s.Store.AddBrowser(ctx, b, maxBrowsers); err != nil {
 		return "", fmt.Errorf("sign in: %w", err)
 	}
-	s.Record.Record(ctx, EventSignedIn, u.ID, address, u.Name)
+	s.Record.Record(ctx, EventSignedIn, u.ID, address, about)
 	return cookie, nil
 }
 

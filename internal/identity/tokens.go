@@ -33,7 +33,7 @@ type NewToken struct {
 // CreateToken makes a token with which a machine acts for a user, and returns it; nobody can see it later. It is good for whatever
 // this server is called. An unknown user is fault.NotFound, a name that is taken fault.Invalid.
 func (s *Service) CreateToken(ctx context.Context, n NewToken) (string, error) {
-	if n.Name == "" || len(n.Name) > maxNameBytes || !utf8.ValidString(n.Name) || strings.ContainsFunc(n.Name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+	if !canName(n.Name) {
 		return "", fault.New(fault.Invalid, nil, fmt.Sprintf("the name of a token must be printable text of 1 to %d bytes", maxNameBytes))
 	}
 	if n.Expires <= 0 || n.Expires > TokenMost {
@@ -69,6 +69,11 @@ func (s *Service) CreateToken(ctx context.Context, n NewToken) (string, error) {
 	}
 	s.Record.Record(ctx, EventTokenMade, u.ID, "", u.Name+"/"+n.Name)
 	return token, nil
+}
+
+// canName reports whether a text may name what belongs to a user.
+func canName(text string) bool {
+	return text != "" && len(text) <= maxNameBytes && utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
 // A MachineToken is what is known of a token for a machine.

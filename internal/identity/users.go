@@ -14,7 +14,7 @@ import (
 	"runpython/internal/store"
 )
 
-// maxNameBytes bounds the name of a user.
+// maxNameBytes bounds the name of a user, and of what belongs to one.
 const maxNameBytes = 64
 
 // account returns how the name of a user is kept, and whether it is one: letters of ASCII, which have no case,

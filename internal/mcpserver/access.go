@@ -30,7 +30,7 @@ type Access struct {
 }
 
 // authenticate finds out who sends a request, and returns it with that; or it has answered, and returns nil. The token is
-// looked at before the body is, and GET and DELETE need one.
+// looked at before the body is. GET and DELETE need one, but for those in a session: whether it is nobody's, its session says.
 func (e *Endpoint) authenticate(w http.ResponseWriter, r *http.Request) *http.Request {
 	if e.access == nil {
 		return r
@@ -44,7 +44,7 @@ func (e *Endpoint) authenticate(w http.ResponseWriter, r *http.Request) *http.Re
 		e.log.ErrorContext(r.Context(), "check a bearer token", "error", err)
 		refuse(w, http.StatusServiceUnavailable, nil, invalidRequest(shownInternal))
 		return nil
-	case p == nil && r.Method != http.MethodPost:
+	case p == nil && r.Method != http.MethodPost && (e.access.Private || r.Header.Get(sessionHeader) == ""):
 		e.challenge(w, http.StatusUnauthorized, "", "sign in first: this needs a bearer token")
 		return nil
 	case p == nil:
@@ -56,10 +56,15 @@ func (e *Endpoint) authenticate(w http.ResponseWriter, r *http.Request) *http.Re
 	return named(r, p)
 }
 
+// lacksToken reports whether a request shows no token where people sign in.
+func (e *Endpoint) lacksToken(r *http.Request) bool {
+	return e.access != nil && subjectOf(r.Context()) == ""
+}
+
 // mayAll reports whether messages may come from whom the request names. If not, it has answered: before anybody looks
 // whether there is such a tool or resource.
 func (e *Endpoint) mayAll(w http.ResponseWriter, r *http.Request, messages []envelope) bool {
-	if e.access == nil || auth.TokenInfoFromContext(r.Context()) != nil {
+	if !e.lacksToken(r) {
 		return true
 	}
 	for _, m := range messages {

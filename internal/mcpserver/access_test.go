@@ -168,8 +168,10 @@ func TestSessionsBelongToSubjects(t *testing.T) {
 				t.Errorf("%s: MCP-27 Bob's %s = %d %s; want %d %s", name, method, got.Code, got.Body, unknown.Code, unknown.Body)
 			}
 		}
-		if w := c.sends(t, h, "", "POST", listTools); w.Code != http.StatusNotFound {
-			t.Errorf("%s: without a token = %d", name, w.Code)
+		for method, message := range map[string]string{"POST": listTools, "GET": "", "DELETE": ""} {
+			if w := c.sends(t, h, "", method, message); w.Code != http.StatusNotFound {
+				t.Errorf("%s: %s without a token = %d", name, method, w.Code)
+			}
 		}
 		known.mu.Lock()
 		known.gone["ann"] = true
@@ -185,6 +187,42 @@ func TestSessionsBelongToSubjects(t *testing.T) {
 		if r.Owner != "ann" {
 			t.Errorf("a turn of owner %q", r.Owner)
 		}
+	}
+}
+
+// Whoever only looks is not sent to sign in: clients open the stream of their session at once, and end it when they go.
+func TestNobodysSession(t *testing.T) {
+	for name, private := range map[string]bool{"public": false, "private": true} {
+		t.Run(name, func(t *testing.T) {
+			h, _, _ := guarded(t, private)
+			c := &rawClient{url: "http://localhost/mcp", version: legacy}
+			token := ""
+			if private {
+				token = "ann"
+			}
+			c.session = c.sends(t, h, token, "POST", initialize).Header().Get("Mcp-Session-Id")
+			made := &rawClient{url: "http://localhost/mcp", version: legacy, session: "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
+			for _, step := range []struct {
+				who         string
+				client      *rawClient
+				method      string
+				code, guard int // without and with private discovery
+			}{
+				{"nobody's", c, "GET", http.StatusMethodNotAllowed, http.StatusUnauthorized},
+				{"an unknown one's", made, "GET", http.StatusNotFound, http.StatusUnauthorized},
+				{"an unknown one's", made, "DELETE", http.StatusNotFound, http.StatusUnauthorized},
+				{"nobody's", c, "DELETE", http.StatusNoContent, http.StatusUnauthorized},
+				{"nobody's that has ended", c, "GET", http.StatusNotFound, http.StatusUnauthorized},
+			} {
+				want := step.code
+				if private {
+					want = step.guard
+				}
+				if w := step.client.sends(t, h, "", step.method, ""); w.Code != want {
+					t.Errorf("%s of %s session = %d %s, want %d", step.method, step.who, w.Code, w.Body, want)
+				}
+			}
+		})
 	}
 }
 

@@ -164,6 +164,13 @@ func (e *Endpoint) get(w http.ResponseWriter, r *http.Request) {
 		noSession(w)
 		return
 	}
+	if e.lacksToken(r) {
+		// Clients open this stream as soon as they have connected. With 401 they would send people to sign in who only
+		// look, and twice if a call comes at the same time.
+		w.Header().Set("Allow", "POST, DELETE, OPTIONS")
+		refuse(w, http.StatusMethodNotAllowed, nil, invalidRequest("nothing comes by this stream without a bearer token"))
+		return
+	}
 	r.Header.Set("Accept", "text/event-stream")
 	a := newAnswer(w, answerStream)
 	defer a.finish()

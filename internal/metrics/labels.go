@@ -44,12 +44,13 @@ func decisions() []string {
 func directions() []string { return []string{"out", "in"} }
 
 func limits() []string {
-	return []string{"address_requests", "calls", "runs", "signed_in", "client_registered", "client_fetched"}
+	return []string{"connections", "address_connections", "address_requests", "calls", "runs", "signed_in", "client_registered", "client_fetched"}
 }
 
 func authEvents() []string {
 	return []string{
 		"signed_in", "sign_in_refused", "signed_out", "user_added", "user_removed", "user_disabled", "user_enabled", "password_changed",
+		"passkey_added", "passkey_renamed", "passkey_removed", "passkey_copied",
 		"user_linked", "user_unlinked", "provider_away", "token_made", "token_issued", "token_refreshed", "token_revoked", "grant_revoked", "grant_replayed",
 		"client_registered", "client_removed", "client_allowed", "client_denied",
 	}

@@ -3,16 +3,16 @@ package oauth
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
 
 	"runpython/internal/secret"
+	"runpython/internal/store"
 )
 
 const (
@@ -137,7 +137,11 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request, f url.Valu
 			return nil, unauthorized("the secret of the client is wrong or missing")
 		}
 	case authAssertion:
-		if why := s.assert(r.Context(), client, p.assertion, s.Address(r)); why != "" {
+		why, err := s.assert(r.Context(), client, p.assertion, s.Address(r))
+		if err != nil {
+			return nil, err
+		}
+		if why != "" {
 			return nil, unauthorized(why)
 		}
 	}
@@ -161,41 +165,58 @@ func assertedBy(assertion string) (string, error) {
 }
 
 // assert checks the assertion of a client (RFC 7523, 3) and returns what is wrong with it, "" for nothing.
-func (s *Server) assert(ctx context.Context, c *Client, assertion, address string) string {
-	if assertion == "" {
-		return "the client must prove who it is with client_assertion"
-	}
-	token, err := jwt.ParseSigned(assertion, algorithms())
-	if err != nil {
-		return "client_assertion is no JWT that is signed with a private key"
-	}
-	text := []byte(c.Keys)
-	if c.KeysURI != "" {
-		if text, err = s.fetched(ctx, c.KeysURI, keysBytes, address); err != nil {
-			return "the keys of the client cannot be fetched"
-		}
-	}
-	keys, err := readKeys(text)
-	if err != nil {
-		return "the keys of the client cannot be read"
-	}
-	claims, signed := signedBy(token, keys)
-	if !signed {
-		return "client_assertion is not signed with a key of the client"
+func (s *Server) assert(ctx context.Context, c *Client, assertion, address string) (wrong string, err error) {
+	claims, wrong := s.asserted(ctx, c, assertion, address)
+	if wrong != "" {
+		return wrong, nil
 	}
 	now := s.Now()
 	expected := jwt.Expected{Issuer: c.ID, Subject: c.ID, AnyAudience: jwt.Audience{s.Issuer, s.Issuer + tokenPath, s.Issuer + revokePath}, Time: now}
 	switch {
 	case claims.ValidateWithLeeway(expected, assertionLeeway) != nil:
-		return "client_assertion must have the client as iss and sub, this issuer as aud, and be in its time"
+		return "client_assertion must have the client as iss and sub, this issuer as aud, and be in its time", nil
 	case claims.Expiry == nil || claims.Expiry.Time().After(now.Add(assertionTime)):
-		return "client_assertion must have an exp that is not more than ten minutes away"
+		return "client_assertion must have an exp that is not more than ten minutes away", nil
 	case claims.ID == "":
-		return "client_assertion must have a jti"
-	case !s.assertions.first(strings.Join([]string{c.ID, claims.ID}, "\x00"), claims.Expiry.Time().Add(assertionLeeway), now):
-		return "client_assertion was used before"
+		return "client_assertion must have a jti", nil
 	}
-	return ""
+	// All processes on one database remember the same.
+	err = s.Store.KeepAssertion(ctx, secret.Digest(c.ID+"\x00"+claims.ID), claims.Expiry.Time().Add(assertionLeeway), now, maxAssertions)
+	switch {
+	case errors.Is(err, store.ErrExists):
+		return "client_assertion was used before", nil
+	case errors.Is(err, store.ErrFull):
+		return "too many clients prove who they are by assertions now: try again in ten minutes", nil
+	case err != nil:
+		return "", fmt.Errorf("remember an assertion: %w", err)
+	}
+	return "", nil
+}
+
+// asserted returns what an assertion says that is signed with a key of the client, or what is wrong with it.
+func (s *Server) asserted(ctx context.Context, c *Client, assertion, address string) (claims jwt.Claims, wrong string) {
+	if assertion == "" {
+		return claims, "the client must prove who it is with client_assertion"
+	}
+	token, err := jwt.ParseSigned(assertion, algorithms())
+	if err != nil {
+		return claims, "client_assertion is no JWT that is signed with a private key"
+	}
+	text := []byte(c.Keys)
+	if c.KeysURI != "" {
+		if text, err = s.fetched(ctx, c.KeysURI, keysBytes, address); err != nil {
+			return claims, "the keys of the client cannot be fetched"
+		}
+	}
+	keys, err := readKeys(text)
+	if err != nil {
+		return claims, "the keys of the client cannot be read"
+	}
+	claims, signed := signedBy(token, keys)
+	if !signed {
+		return claims, "client_assertion is not signed with a key of the client"
+	}
+	return claims, ""
 }
 
 // signedBy returns what an assertion says, if one of the keys has signed it.
@@ -210,37 +231,4 @@ func signedBy(token *jwt.JSONWebToken, keys *jose.JSONWebKeySet) (claims jwt.Cla
 		}
 	}
 	return jwt.Claims{}, false
-}
-
-// seen remembers what may come once, until it would not be taken any more; each process for itself. It is safe for
-// concurrent use.
-type seen struct {
-	most int
-
-	mu    sync.Mutex
-	until map[string]time.Time
-}
-
-func newSeen(most int) *seen { return &seen{most: most, until: make(map[string]time.Time)} }
-
-// first reports whether something comes for the first time. When too much is remembered nothing new is taken.
-func (s *seen) first(what string, until, now time.Time) bool {
-	key := string(secret.Digest(what))
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, known := s.until[key]; known {
-		return false
-	}
-	if len(s.until) >= s.most {
-		for k, end := range s.until {
-			if end.Before(now) {
-				delete(s.until, k)
-			}
-		}
-	}
-	if len(s.until) >= s.most {
-		return false
-	}
-	s.until[key] = until
-	return true
 }

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
@@ -265,6 +266,13 @@ func TestClientsWithKeys(t *testing.T) {
 	if a := f.form("/token", redemption(id, f.authorize(request(id, nil)), nil)); a.code() != "invalid_client" {
 		t.Errorf("no assertion: %s", a.text)
 	}
+	other := fixtureOn(t, f.store, nil) // another process
+	again := redemption(id, f.authorize(request(id, nil)), map[string]string{
+		"client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer", "client_assertion": good,
+	})
+	if a := other.form("/token", again); a.code() != "invalid_client" || !strings.Contains(a.text, "used before") {
+		t.Errorf("again, at another process: %s", a.text)
+	}
 }
 
 func TestDocuments(t *testing.T) {
@@ -396,6 +404,19 @@ func TestDocuments(t *testing.T) {
 		_, err := f.ReadAuthorization(t.Context(), request(fresh(plain), nil), "")
 		if _, ok := errors.AsType[*oauth.PageError](err); !ok || asked.Load() != before {
 			t.Errorf("ReadAuthorization() = %v, and %d requests", err, asked.Load()-before)
+		}
+	})
+	t.Run("hosts that the operator names", func(t *testing.T) {
+		host := strings.TrimPrefix(s.URL, "https://")
+		for named, want := range map[string]bool{host: true, "127.0.0.1:1": false, "127.0.0.1": false, "localhost" + host[strings.Index(host, ":"):]: false} {
+			f := newFixture(t, func(o *oauth.Options) {
+				o.Fetcher = oauth.NewFetcher(oauth.FetcherOptions{
+					Reachable: func(netip.Addr) bool { return false }, Hosts: []string{named}, TLS: s.Client().Transport.(*http.Transport).TLSClientConfig,
+				})
+			})
+			if _, err := f.ReadAuthorization(t.Context(), request(fresh(plain), nil), ""); (err == nil) != want {
+				t.Errorf("%s with %s named = %v, want it fetched: %v", host, named, err, want)
+			}
 		}
 	})
 	t.Run("ids that are no documents", func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,7 +32,7 @@ const (
 )
 
 // A Fetcher reads the JSON documents that clients name: metadata and keys. It connects to addresses that Reachable allows and
-// to nothing else, whatever a name resolves to, through no proxy; it follows no redirect, has no cookies, takes status 200
+// to the Hosts, and to nothing else, whatever a name resolves to, through no proxy; it follows no redirect, has no cookies, takes status 200
 // only, and bounds time and size. Documents are kept as long as their headers say, 5 minutes to 24 hours; failures are not.
 // It is safe for concurrent use.
 type Fetcher struct {
@@ -51,6 +52,7 @@ type keptDocument struct {
 // FetcherOptions say how a Fetcher reaches others. Reachable is required.
 type FetcherOptions struct {
 	Reachable func(netip.Addr) bool // asked for each address that is about to be dialed
+	Hosts     []string              // host:port in lower case that may have any address: the operator says so
 	TLS       *tls.Config           // nil means that of the system
 	Now       func() time.Time      // nil means time.Now
 }
@@ -63,20 +65,27 @@ func NewFetcher(o FetcherOptions) *Fetcher {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	dialer := &net.Dialer{Timeout: fetchTime, ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
+	anywhere := &net.Dialer{Timeout: fetchTime}
+	guarded := &net.Dialer{Timeout: fetchTime, ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
 		to, err := netip.ParseAddrPort(address)
 		if err != nil || !o.Reachable(to.Addr()) {
 			return errNotReachable
 		}
 		return nil
 	}}
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		if slices.Contains(o.Hosts, strings.ToLower(address)) {
+			return anywhere.DialContext(ctx, network, address)
+		}
+		return guarded.DialContext(ctx, network, address)
+	}
 	return &Fetcher{
 		now: o.Now, kept: make(map[string]keptDocument),
 		client: &http.Client{
 			Timeout:       fetchTime,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 			Transport: &http.Transport{
-				DialContext: dialer.DialContext, TLSClientConfig: o.TLS, TLSHandshakeTimeout: fetchTime, ResponseHeaderTimeout: fetchTime,
+				DialContext: dial, TLSClientConfig: o.TLS, TLSHandshakeTimeout: fetchTime, ResponseHeaderTimeout: fetchTime,
 				MaxResponseHeaderBytes: headerBytes, DisableKeepAlives: true, DisableCompression: true, ForceAttemptHTTP2: true,
 			},
 		},

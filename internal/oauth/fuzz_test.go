@@ -2,6 +2,7 @@ package oauth_test
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -108,6 +109,58 @@ func FuzzToken(f *testing.F) {
 			if err := json.Unmarshal(w.Body.Bytes(), &refused); err != nil || refused.Error == "" || w.Code != http.StatusBadRequest && w.Code != http.StatusUnauthorized {
 				t.Fatalf("%s %q = %d %s", path, body, w.Code, w.Body)
 			}
+		}
+	})
+}
+
+// Whatever is asked for, nobody is sent anywhere but where the client has said, nor linked there.
+func FuzzAuthorization(f *testing.F) {
+	x := newFixture(f, nil)
+	const registered = "http://127.0.0.1:7777/cb"
+	client, err := json.Marshal(map[string]any{"redirect_uris": []string{registered}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	id := x.post("/register", "application/json", string(client)).member("client_id")
+	if id == "" {
+		f.Fatal("the client is not registered")
+	}
+	good := request("", map[string]string{"redirect_uri": registered}).Encode()
+	for _, query := range []string{
+		good, "", strings.Replace(good, "7777", "1", 1), good + "&redirect_uri=https://evil.example/", strings.Replace(good, "%2Fcb", "%2Fcb%40evil.example%2F", 1),
+		good + "&state=x", good + "&prompt=none", good + "&resource=https://other.example", "redirect_uri=javascript:alert(1)", "redirect_uri=http://127.0.0.1:7777\\@evil.example/cb",
+	} {
+		f.Add(query)
+	}
+	f.Fuzz(func(t *testing.T, query string) {
+		q, err := url.ParseQuery(query)
+		if err != nil {
+			return
+		}
+		q.Set("client_id", id)
+		a, err := x.ReadAuthorization(t.Context(), q, "192.0.2.1")
+		var to string
+		page, isPage := errors.AsType[*oauth.PageError](err)
+		back, isBack := errors.AsType[*oauth.RedirectError](err)
+		switch {
+		case err == nil:
+			if a.Challenge == "" || len(a.Scopes) == 0 {
+				t.Fatalf("%q is taken: %+v", query, a)
+			}
+			to = a.Redirect
+		case isPage:
+			to = page.Continue
+		case isBack:
+			to = back.URL
+		default:
+			t.Fatalf("%q: %v", query, err)
+		}
+		if to == "" {
+			return
+		}
+		u, err := url.Parse(to)
+		if err != nil || u.Scheme != "http" || u.Hostname() != "127.0.0.1" || u.Path != "/cb" || u.User != nil || u.Fragment != "" {
+			t.Fatalf("%q leads to %q", query, to)
 		}
 	})
 }

@@ -62,6 +62,7 @@ type Store interface {
 	RedeemCode(ctx context.Context, hash store.Digest, now time.Time, issue func(store.Code) (store.Issued, error)) error
 	Rotate(ctx context.Context, hash store.Digest, now time.Time, repeats store.Repeats, issue func(store.Grant, store.Token) (store.Issued, error)) error
 	RemoveToken(ctx context.Context, hash store.Digest, client string) (subject string, err error)
+	KeepAssertion(ctx context.Context, hash store.Digest, expires, now time.Time, most int) error
 }
 
 // A ClientStore keeps clients.
@@ -111,7 +112,6 @@ type Options struct {
 // A Server is the authorization server. It is safe for concurrent use, and has nothing to close.
 type Server struct {
 	Options
-	assertions *seen
 }
 
 // New returns a Server.
@@ -122,7 +122,7 @@ func New(o Options) *Server {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Server{Options: o, assertions: newSeen(maxAssertions)}
+	return &Server{Options: o}
 }
 
 // Paths of the endpoints. The first is a page, which package web serves.

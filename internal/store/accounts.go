@@ -72,6 +72,36 @@ type Consent struct {
 	Expires time.Time
 }
 
+// A Passkey is a key with which a user signs in, whose secret half an authenticator of the user's keeps.
+type Passkey struct {
+	ID         string // ours
+	Subject    string
+	Credential []byte // the id that the authenticator has given
+	PublicKey  []byte // as package passkey has read it
+	Signatures uint32 // made so far, as the authenticator says; 0 when it does not count them
+	Transports string // how a browser reaches it, separated by spaces
+	Eligible   bool   // it may be copied to other devices of the user
+	BackedUp   bool   // it is
+	Name       string // for people; any UTF-8
+	Created    time.Time
+	Used       time.Time // zero for never
+}
+
+// A PasskeyUse is what a passkey has told when it was used.
+type PasskeyUse struct {
+	Signatures uint32
+	BackedUp   bool
+	Used       time.Time
+}
+
+// A Challenge is what a browser was asked to have signed.
+type Challenge struct {
+	Browser Digest // of the cookie that it goes with
+	Text    []byte
+	Created time.Time
+	Expires time.Time
+}
+
 // A Client is a program that was registered, by itself or by the operator.
 type Client struct {
 	ID       string

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -77,16 +78,6 @@ func (p *Pages) showLogin(w http.ResponseWriter, r *http.Request) {
 	p.showSignIn(w, r, http.StatusOK, view{Next: nextOf(r.URL.Query().Get("next"))})
 }
 
-// showSignIn shows how people sign in.
-func (p *Pages) showSignIn(w http.ResponseWriter, r *http.Request, status int, v view) {
-	v.Title, v.CSRF, v.Passwords = "Sign in", p.formSecret(w, r), !p.Accounts.ProviderOnly
-	if provider := p.Accounts.Provider; provider != nil {
-		v.Provider = provider.Name
-		p.allowForms(w.Header(), formsTo(provider.Issuer))
-	}
-	p.show(w, status, "signin", v)
-}
-
 func (p *Pages) login(w http.ResponseWriter, r *http.Request) {
 	if !p.fromOurOpenForm(w, r) {
 		return
@@ -132,7 +123,7 @@ func (p *Pages) notSignedIn(w http.ResponseWriter, r *http.Request, next string,
 	if kind == fault.Invalid || kind == fault.Busy {
 		p.Log.WarnContext(r.Context(), "nobody was signed in through the provider", "error", err)
 	}
-	p.showSignIn(w, r, p.status(w, r, kind, err), view{Problem: sentence(message), Next: next})
+	p.showSignIn(w, r, p.status(w, r, kind, err), view{Problem: sentence(message), Next: next, ByProvider: true})
 }
 
 // enter signs a browser in and sends it on.
@@ -171,7 +162,11 @@ func (p *Pages) setup(w http.ResponseWriter, r *http.Request) {
 			p.fail(w, r, err)
 			return
 		}
-		p.show(w, http.StatusUnprocessableEntity, "setup", view{Title: "Make the first account", Problem: sentence(message), CSRF: p.formSecret(w, r), Link: link, Name: name})
+		wrong := "username"
+		if _, ok := errors.AsType[*identity.PasswordError](err); ok {
+			wrong = "password"
+		}
+		p.show(w, http.StatusUnprocessableEntity, "setup", view{Title: "Make the first account", Problem: sentence(message), Wrong: wrong, CSRF: p.formSecret(w, r), Link: link, Name: name})
 		return
 	}
 	cookie, err := p.Accounts.SignInFirst(r.Context(), u, p.Address(r))
@@ -185,28 +180,46 @@ func (p *Pages) setup(w http.ResponseWriter, r *http.Request) {
 // shownGrant is what is allowed, as people see it.
 type shownGrant struct {
 	ID, Name, Host     string
-	Scopes             string
 	Since, Used, Until string
 	Machine            bool
+	Rights             []string // scopes
 }
 
 // dayForm is how days are shown.
 const dayForm = "2 January 2006"
 
 func (p *Pages) account(w http.ResponseWriter, r *http.Request, v visitor) {
+	done := passkeyDone(r.URL.Query().Get("passkey"))
+	if r.URL.Query().Has("disconnected") {
+		done = "Disconnected. It can do nothing here any more, until it is allowed again."
+	}
+	p.showAccount(w, r, v, outcome{status: http.StatusOK, done: done})
+}
+
+// An outcome is what has become of what a person did last.
+type outcome struct {
+	status        int
+	done, problem string
+}
+
+func (p *Pages) showAccount(w http.ResponseWriter, r *http.Request, v visitor, o outcome) {
 	grants, err := p.grants(r.Context(), v.user)
 	if err != nil {
 		p.fail(w, r, err)
 		return
 	}
-	shown := view{Title: "Connected apps", User: v.user.Name, CSRF: v.csrf, Grants: grants}
+	shown := view{Title: "Your account", User: v.user.Name, CSRF: v.csrf, Done: o.done, Problem: o.problem, Grants: grants}
 	if v.user.Admin {
 		shown.AdminPath = adminPath
 	}
-	if r.URL.Query().Has("disconnected") {
-		shown.Done = "Disconnected. The app has to ask you again."
+	if err := p.addPasskeys(r, v, &shown); err != nil {
+		p.fail(w, r, err)
+		return
 	}
-	p.show(w, http.StatusOK, "account", shown)
+	if shown.Recent {
+		p.allow(w.Header(), "'self'", scripted)
+	}
+	p.show(w, o.status, "account", shown)
 }
 
 // grants returns what acts for a user now.
@@ -218,7 +231,7 @@ func (p *Pages) grants(ctx context.Context, u store.User) (shown []shownGrant, e
 			continue
 		}
 		shown = append(shown, shownGrant{
-			ID: g.ID, Name: g.Name, Host: g.Host, Scopes: g.Scopes, Machine: g.Client == "",
+			ID: g.ID, Name: g.Name, Host: g.Host, Machine: g.Client == "", Rights: strings.Fields(g.Scopes),
 			Since: g.Created.UTC().Format(dayForm), Used: g.Used.UTC().Format(dayForm), Until: g.Expires.UTC().Format(dayForm),
 		})
 	}

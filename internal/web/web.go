@@ -2,7 +2,8 @@
 // account; and those for administrators, who see who may sign in and what acts for whom, and end it. What they mean is decided by packages identity and oauth.
 //
 // The pages are rendered here, need no script, and fit on 320 pixels; colours follow the system. Their style is inside of
-// them, and named by its digest in the policy of each page, so that nothing else is loaded, run or framed.
+// them, and named by its digest in the policy of each page, so that nothing else is loaded, run or framed. Those where people use
+// passkeys, which browsers give to scripts only, load one script of ours, and show what needs it only when it runs.
 //
 // # Trust
 //
@@ -46,8 +47,14 @@ var pagesText string
 //go:embed pages/admin.html
 var adminText string
 
+//go:embed pages/passkeys.html
+var passkeysText string
+
 //go:embed pages/style.css
 var styleText string
+
+//go:embed pages/passkey.js
+var scriptText []byte
 
 const (
 	// maxFormBytes bounds what a form sends.
@@ -96,7 +103,7 @@ func New(o Options) *Pages {
 	}
 	sum := sha256.Sum256([]byte(styleText))
 	return &Pages{
-		Options: o, templates: template.Must(template.New("pages").Parse(pagesText + adminText)), style: template.CSS(styleText), //nolint:gosec // it is ours
+		Options: o, templates: template.Must(template.New("pages").Parse(pagesText + passkeysText + adminText)), style: template.CSS(styleText), //nolint:gosec // it is ours
 		policy: "style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'", secure: strings.HasPrefix(o.Issuer, "https://"),
 	}
 }
@@ -116,7 +123,10 @@ const (
 
 // Patterns are the paths that Handler serves.
 func Patterns() []string {
-	return []string{oauth.AuthorizePath, loginPath, leavePath, returnPath, accountPath, logoutPath, signedOutPath, setupPath, adminPath, personPath}
+	return []string{
+		oauth.AuthorizePath, loginPath, leavePath, returnPath, accountPath, logoutPath, signedOutPath, setupPath, adminPath, personPath,
+		passkeyScriptPath, passkeyLoginPath, passkeyLoginOptionsPath, passkeyAccountPath, passkeyAccountOptionsPath,
+	}
 }
 
 // ReturnURL returns where people come back to from an OpenID provider.
@@ -147,6 +157,7 @@ func (p *Pages) Handler() http.Handler {
 	mux.HandleFunc("POST "+personPath, p.adminOr(p.changePerson))
 	mux.HandleFunc("GET "+setupPath, p.showSetup)
 	mux.HandleFunc("POST "+setupPath, p.setup)
+	p.handlePasskeys(mux)
 	guard := http.NewCrossOriginProtection()
 	if err := guard.AddTrustedOrigin(p.Issuer); err != nil {
 		panic("web: " + err.Error()) // the issuer was checked
@@ -167,12 +178,12 @@ func (p *Pages) protect(h http.Header) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Referrer-Policy", "same-origin")
-	p.allowForms(h, "'self'")
+	p.allow(h, "'self'", "")
 }
 
-// allowForms says where forms of a page may lead, redirects included.
-func (p *Pages) allowForms(h http.Header, where string) {
-	h.Set("Content-Security-Policy", "default-src 'none'; "+p.policy+"; form-action "+where+"; base-uri 'none'; frame-ancestors 'none'")
+// allow says where forms of a page may lead, redirects included, and what else its policy has.
+func (p *Pages) allow(h http.Header, forms, more string) {
+	h.Set("Content-Security-Policy", "default-src 'none'; "+p.policy+"; "+more+"form-action "+forms+"; base-uri 'none'; frame-ancestors 'none'")
 }
 
 // view is what a page shows.
@@ -181,6 +192,7 @@ type view struct {
 	Style   template.CSS
 	User    string
 	Problem string
+	Wrong   string // the field that is the problem, of the form to set up
 	CSRF    string
 
 	Next, Name string // of signing in
@@ -193,8 +205,16 @@ type view struct {
 	Done       string
 	AdminPath  string // for who is an administrator, "" for others
 	Admin      adminView
-	Continue   string
-	Host       string
+
+	HasPasskeys bool // this server has them
+	ByPasskey   bool // the problem is of one
+	ByProvider  bool // it is of the provider
+	Recent      bool // one may be added
+	Passkeys    []shownPasskey
+	NewPasskey  string // a name for one more
+
+	Continue string
+	Host     string
 }
 
 func (p *Pages) show(w http.ResponseWriter, status int, name string, v view) {
@@ -319,7 +339,7 @@ func (p *Pages) ask(w http.ResponseWriter, r *http.Request, v visitor) {
 		p.fail(w, r, err)
 		return
 	}
-	p.allowForms(w.Header(), formsTo(a.Redirect))
+	p.allow(w.Header(), formsTo(a.Redirect), "")
 	p.show(w, http.StatusOK, "consent", view{Title: "Allow this app?", User: v.user.Name, CSRF: v.csrf, Request: a, Form: form})
 }
 
@@ -349,7 +369,7 @@ func (p *Pages) decide(w http.ResponseWriter, r *http.Request, v visitor) {
 		p.fail(w, r, fmt.Errorf("read a request: %w", err))
 		return
 	}
-	p.allowForms(w.Header(), formsTo(a.Redirect))
+	p.allow(w.Header(), formsTo(a.Redirect), "")
 	to := ""
 	switch r.PostForm.Get("action") {
 	case "approve":

@@ -19,6 +19,7 @@ import (
 
 	"runpython/internal/identity"
 	"runpython/internal/oauth"
+	"runpython/internal/passkey"
 	"runpython/internal/store"
 	"runpython/internal/store/database"
 	"runpython/internal/store/sqlite"
@@ -63,19 +64,26 @@ func (s *site) pass(d time.Duration) {
 
 func newSite(t *testing.T) *site {
 	t.Helper()
-	db := storetest.Lasting[*database.Store](t)(sqlite.OpenMemory(t.Context()))
-	s := &site{t: t, store: db, now: time.Unix(1_800_000_000, 0)}
-	address := func(*http.Request) string { return "192.0.2.1" }
-	s.accounts = identity.New(identity.Options{Store: db, Resource: issuer + "/mcp", Record: s, Limit: s, Now: s.clock})
-	s.oauth = oauth.New(oauth.Options{
-		Issuer: issuer, Resource: issuer + "/mcp", Store: db, Registration: oauth.RegistrationOpen, Record: s, Limit: s, Address: address, Now: s.clock,
-		Fetcher: oauth.NewFetcher(oauth.FetcherOptions{Reachable: func(netip.Addr) bool { return false }}),
-	})
-	s.handler = web.New(web.Options{Issuer: issuer, Accounts: s.accounts, OAuth: s.oauth, Consents: db, Chats: db, Limits: []web.Limit{{Name: "calls", Value: "600 & more"}}, Address: address, Now: s.clock}).Handler()
+	s := siteOf(t, oauth.FetcherOptions{Reachable: func(netip.Addr) bool { return false }})
 	var err error
 	if s.user, err = s.accounts.AddUser(t.Context(), "ann", password, false); err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+// siteOf is a site without accounts.
+func siteOf(t *testing.T, documents oauth.FetcherOptions) *site {
+	t.Helper()
+	db := storetest.Lasting[*database.Store](t)(sqlite.OpenMemory(t.Context()))
+	s := &site{t: t, store: db, now: time.Unix(1_800_000_000, 0)}
+	address := func(*http.Request) string { return "192.0.2.1" }
+	s.accounts = identity.New(identity.Options{Store: db, Resource: issuer + "/mcp", Record: s, Limit: s, Party: passkey.New(issuer), Now: s.clock})
+	s.oauth = oauth.New(oauth.Options{
+		Issuer: issuer, Resource: issuer + "/mcp", Store: db, Registration: oauth.RegistrationOpen, Record: s, Limit: s, Address: address, Now: s.clock,
+		Fetcher: oauth.NewFetcher(documents),
+	})
+	s.handler = web.New(web.Options{Issuer: issuer, Accounts: s.accounts, OAuth: s.oauth, Consents: db, Chats: db, Limits: []web.Limit{{Name: "calls", Value: "600 & more"}}, Address: address, Now: s.clock}).Handler()
 	return s
 }
 
@@ -359,7 +367,7 @@ func TestSignIn(t *testing.T) {
 	b := s.browser()
 	_, page := b.get("/login")
 	res, page := b.post(page, "/login", map[string]string{"username": `"><script>`, "password": "wrong"})
-	if res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(page, `role="alert"`) || strings.Contains(page, "<script") || !strings.Contains(page, `aria-describedby="problem"`) {
+	if res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(page, `role="alert"`) || strings.Contains(page, "<script>") || !strings.Contains(page, `aria-describedby="problem"`) {
 		t.Errorf("a wrong password = %d\n%s", res.StatusCode, page)
 	}
 	for range 6 {
@@ -449,7 +457,14 @@ func TestHeaders(t *testing.T) {
 		if !strings.Contains(csp, "'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'") {
 			t.Errorf("%s: its style is not that of its policy %q", name, csp)
 		}
-		for _, never := range []string{"<script", "src=", "http-equiv", "onclick", " style="} {
+		// One script of ours, where there are passkeys, and none elsewhere.
+		with := name == "sign in" || name == "account"
+		scripts := map[bool]int{true: 1}[with]
+		if strings.Count(page, "<script") != scripts || strings.Count(page, "src=") != scripts || strings.Count(page, `<script src="/passkey.js" defer></script>`) != scripts ||
+			strings.Contains(csp, "; script-src 'self'; connect-src 'self'; ") != with || strings.Contains(csp, "script-src") != with {
+			t.Errorf("%s, under %q:\n%s", name, csp, page)
+		}
+		for _, never := range []string{"http-equiv", "onclick", " style="} {
 			if strings.Contains(page, never) {
 				t.Errorf("%s has %s:\n%s", name, never, page)
 			}

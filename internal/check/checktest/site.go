@@ -59,7 +59,9 @@ const Token = "right-token-of-the-site"
 type Site struct {
 	Revisions    []string // that it speaks, "2026-07-28" among them or not
 	Tools        []string // definitions, as JSON
-	PerPage      int      // tools on a page, 0 for all
+	Prompts      []string
+	Resources    []string
+	PerPage      int // tools on a page, 0 for all
 	Instructions string
 	Events       bool // answers are streams of events
 	Auth         Auth
@@ -255,8 +257,9 @@ func (s *Served) rpc(w http.ResponseWriter, r *http.Request) {
 		m["result"] = result
 	}
 	text, err := json.Marshal(m)
-	if err != nil {
-		panic(err)
+	if err != nil { // what a test wants to be served is no JSON
+		w.WriteHeader(http.StatusInternalServerError)
+		return
 	}
 	if q.Method == "initialize" && failure == "" {
 		w.Header().Set("Mcp-Session-Id", "session-1")
@@ -272,6 +275,12 @@ func (s *Served) rpc(w http.ResponseWriter, r *http.Request) {
 
 func (s *Served) answer(q rpcRequest) (result any, failure string) {
 	caps := map[string]any{"tools": map[string]any{}}
+	if s.Prompts != nil {
+		caps["prompts"] = map[string]any{}
+	}
+	if s.Resources != nil {
+		caps["resources"] = map[string]any{}
+	}
 	switch q.Method {
 	case "server/discover":
 		if !slices.Contains(s.Revisions, "2026-07-28") {
@@ -290,6 +299,10 @@ func (s *Served) answer(q rpcRequest) (result any, failure string) {
 		return map[string]any{"protocolVersion": agreed, "capabilities": caps, "serverInfo": map[string]any{"name": "site", "version": "1"}, "instructions": s.Instructions}, ""
 	case "tools/list":
 		return s.page(q.Params.Cursor), ""
+	case "prompts/list":
+		return map[string]any{"prompts": json.RawMessage("[" + strings.Join(s.Prompts, ",") + "]")}, ""
+	case "resources/list":
+		return map[string]any{"resources": json.RawMessage("[" + strings.Join(s.Resources, ",") + "]")}, ""
 	case "tools/call":
 		return nil, "unknown tool"
 	}

@@ -201,7 +201,7 @@ func (w *walk) keys(ctx context.Context, name string, trusted []*dns.DS) (*signe
 	}
 	if len(recordsOf(a.Answer, name, dns.TypeRRSIG)) == 0 && name == "." {
 		step.State = Indeterminate
-		return nil, verdictf(Indeterminate, "the resolver leaves out signatures")
+		return nil, verdictf(Indeterminate, "the resolver leaves out signatures; --resolver names another")
 	}
 	if why := w.verify(&signedZone{name, entry}, a.Answer, set); why != "" {
 		return nil, verdictf(Bogus, "the keys of %s: %s", name, why)

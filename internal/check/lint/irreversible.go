@@ -23,8 +23,8 @@ var reading = []string{"list", "get", "read", "search", "find", "show", "describ
 // disks are what is formatted beyond repair, unlike text and code.
 var disks = []string{"disk", "drive", "volume", "partition", "filesystem", "card"}
 
-// sentence finds the first word of each sentence.
-var sentence = pattern.New(`(?:^|[.!?]\s+|\n\s*(?:[-*]\s+)?)([A-Za-z]+)`)
+// sentence finds the first word of each sentence, or the one after how it is done.
+var sentence = pattern.New(`(?:^|[.!?]\s+|\n\s*(?:[-*]\s+)?)(?:[A-Za-z]+ly\s+)?([A-Za-z]+)`)
 
 // runs are words of tools that run code.
 var runs = []string{"run", "exec", "execute", "eval", "shell", "bash"}

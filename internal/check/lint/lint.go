@@ -31,6 +31,8 @@ const (
 	maxDepth      = 32       // of a schema that is walked
 	maxParameters = 1000     // of one tool that are looked at
 	maxSchema     = 64 << 10 // bytes of a schema that is compiled
+	maxValues     = 200      // of an enumeration that are kept
+	maxValue      = 200      // bytes of one of them
 )
 
 // A Tool is one tool's definition.
@@ -38,8 +40,9 @@ type Tool struct {
 	Name, Title, Description string
 	Annotations              Annotations
 	Input                    map[string]any // nil when it is none
-	HasOutput                bool
+	Outputs                  []string       // paths of the properties of its results
 	Parameters               []Parameter
+	annotations, output      any                  // as they came
 	definition               []byte               // what a client hands to its model, as compact JSON
 	schema                   *jsonschema.Resolved // of Input, nil when there is a problem
 	problem                  string
@@ -61,6 +64,8 @@ type Parameter struct {
 	Type        string
 	Description string
 	Required    bool
+	// Values are those that it may have, as JSON in the order of texts; nil: any, empty: too many to keep.
+	Values []string
 }
 
 // MayDestroy reports whether the tool says that it may destroy, or says nothing, which means the same (MCP
@@ -95,17 +100,33 @@ func parseTool(text json.RawMessage) Tool {
 	if json.Unmarshal(text, &d) != nil {
 		return Tool{definition: text, problem: "its definition is no object"}
 	}
-	t := Tool{Name: string(d.Name), Title: string(d.Title), Description: string(d.Description), HasOutput: d.Output != nil}
+	t := Tool{Name: string(d.Name), Title: string(d.Title), Description: string(d.Description)}
 	if json.Unmarshal(d.Annotations, &t.Annotations) != nil {
 		t.Annotations = Annotations{} // of another form, so nothing is said
 	}
+	t.annotations, t.output = loose(d.Annotations), loose(d.Output)
 	t.definition = compact(text, "name", "title", "description", "inputSchema", "outputSchema", "annotations")
 	if json.Unmarshal(d.Input, &t.Input) != nil {
 		t.Input = nil
 	}
+	out := Tool{}
+	result, _ := t.output.(map[string]any)
+	out.walk("", result, 0)
+	for _, p := range out.Parameters {
+		t.Outputs = append(t.Outputs, p.Path)
+	}
 	t.walk("", t.Input, 0)
 	t.schema, t.problem = compile(d.Input, t.Input)
 	return t
+}
+
+// loose returns a value, or nil of what is none.
+func loose(raw json.RawMessage) any {
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		return nil
+	}
+	return v
 }
 
 // looseText is a text, or "" of anything else.
@@ -153,6 +174,7 @@ func (t *Tool) walk(path string, schema map[string]any, depth int) {
 		p, _ := properties[name].(map[string]any)
 		t.Parameters = append(t.Parameters, Parameter{
 			Path: path + name, Name: name, Type: typeOf(p), Description: text(p["description"]), Required: slices.Contains(required, any(name)),
+			Values: enumerated(p),
 		})
 		t.walk(path+name+".", p, depth+1)
 	}
@@ -197,6 +219,30 @@ func typeOf(schema map[string]any) string {
 		return strings.Join(all, "|")
 	}
 	return ""
+}
+
+// enumerated returns the values that a schema names.
+func enumerated(schema map[string]any) []string {
+	all, ok := schema["enum"].([]any)
+	if one, isConst := schema["const"]; isConst {
+		all, ok = []any{one}, true
+	}
+	if !ok {
+		return nil
+	}
+	values := []string{}
+	if len(all) > maxValues {
+		return values
+	}
+	for _, v := range all {
+		text, err := json.Marshal(v)
+		if err != nil || len(text) > maxValue {
+			return []string{}
+		}
+		values = append(values, string(text))
+	}
+	slices.Sort(values)
+	return slices.Compact(values)
 }
 
 // stopWords say nothing of a tool.

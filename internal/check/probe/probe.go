@@ -65,6 +65,7 @@ type Facts struct {
 	Plain     *Plain
 	Transport Transport
 	Auth      Auth
+	Pipe      bool // the target is a program that was started, and not an endpoint
 }
 
 // Run probes the target. It returns when everything has been asked or ctx has ended, which the facts then say.

@@ -68,6 +68,15 @@ func (t Target) String() string {
 	return u.String()
 }
 
+// QueryValues returns the values of the URL's query, which may be secrets.
+func (t Target) QueryValues() []string {
+	var all []string
+	for _, values := range t.url.Query() {
+		all = append(all, values...)
+	}
+	return all
+}
+
 // Host returns the host, without a port.
 func (t Target) Host() string { return strings.TrimSuffix(t.url.Hostname(), ".") }
 

@@ -139,7 +139,7 @@ func (c *client) transport(ctx context.Context) Transport {
 		if t.Revision == "" {
 			t.Revision = s.revision
 			t.Events = s.events
-			t.Server = s.server()
+			t.Server = s.hello.server()
 			s.lists(ctx, &t)
 		}
 		s.end(ctx)
@@ -215,13 +215,13 @@ func (s *session) end(ctx context.Context) {
 	_, _ = s.client.do(ctx, request{method: http.MethodDelete, url: s.client.target.url.String(), header: header, secrets: s.secrets})
 }
 
-// server returns what the hello says of it.
-func (s *session) server() Server {
-	info := s.hello.ServerInfo
+// server returns what the hello says of the server.
+func (h *hello) server() Server {
+	info := h.ServerInfo
 	if info.Name == "" {
-		info = s.hello.Meta.ServerInfo
+		info = h.Meta.ServerInfo
 	}
-	return Server{Name: info.Name, Title: info.Title, Version: info.Version, Instructions: s.hello.Instructions}
+	return Server{Name: info.Name, Title: info.Title, Version: info.Version, Instructions: h.Instructions}
 }
 
 // lists reads the three lists.
@@ -233,8 +233,13 @@ func (s *session) lists(ctx context.Context, t *Transport) {
 
 // list reads the pages of a list.
 func (s *session) list(ctx context.Context, name string) List {
+	return s.hello.list(name, func(q call) (*reply, error) { return s.send(ctx, q) })
+}
+
+// list reads the pages of a list by calls of a session.
+func (h *hello) list(name string, send func(call) (*reply, error)) List {
 	l := List{}
-	if _, l.Declared = s.hello.Capabilities[name]; !l.Declared {
+	if _, l.Declared = h.Capabilities[name]; !l.Declared {
 		return l
 	}
 	cursor := ""
@@ -243,7 +248,7 @@ func (s *session) list(ctx context.Context, name string) List {
 		if cursor != "" {
 			params["cursor"] = cursor
 		}
-		r, err := s.send(ctx, call{id: id, method: name + "/list", params: params})
+		r, err := send(call{id: id, method: name + "/list", params: params})
 		if err != nil {
 			l.Problem = reason(err)
 			return l

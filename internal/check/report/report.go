@@ -1,8 +1,10 @@
-// Package report writes a scan's report: as text of 80 columns for people, and as JSON for programs.
+// Package report writes what scans have found: for people as text of 80 columns, as a page and as Markdown; for
+// programs as JSON, SARIF 2.1.0 and JUnit; and as a badge.
 //
 // # Trust
 //
-// The texts of a check.Report are harmless already; this package only breaks and quotes them.
+// The texts of a check.Report control no terminal and have a bounded length. They are still of others: each form here quotes them so that
+// they are no markup, no link and no picture in it. Nothing of a page or a badge is fetched from anywhere.
 //
 // # Failure
 //
@@ -10,166 +12,240 @@
 package report
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"runpython/internal/check"
+	"runpython/internal/check/lint"
 )
 
-// width is how wide lines of text are at most, in characters.
-const width = 80
+// A Format is a form in which reports are written.
+type Format string
 
-// JSON writes the report as one indented JSON object; docs/check.schema.json describes it.
-func JSON(w io.Writer, r *check.Report) error {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(r) //nolint:wrapcheck // the caller knows what it writes to
+// The formats.
+const (
+	Text     Format = "text"
+	JSON     Format = "json"
+	SARIF    Format = "sarif"
+	HTML     Format = "html"
+	Markdown Format = "markdown"
+	JUnit    Format = "junit"
+	Badge    Format = "badge"
+)
+
+// Formats returns those of whole reports.
+func Formats() []Format { return []Format{Text, JSON, SARIF, HTML, Markdown, JUnit} }
+
+// A Set is what a call of the scanner has found.
+type Set struct {
+	Tool     check.Tool
+	Reports  []*check.Report
+	Failures []Failure // targets that could not be scanned
+	Many     bool      // more than one target was asked for, so that lists are written
 }
 
-// Text writes the report for people, with colours if they can be shown.
-func Text(w io.Writer, r *check.Report, colours bool) error {
-	t := &text{colours: colours}
-	t.head(r)
-	for _, c := range r.Categories {
-		t.category(c)
+// A Failure is a target that could not be scanned, and why.
+type Failure struct {
+	Name    string `json:"name,omitempty"` // of the server in a client's configuration
+	Target  string `json:"target"`         // "" when it is not known
+	Problem string `json:"problem"`
+}
+
+// NewFailure returns a failure, in which no text can disturb.
+func NewFailure(name, target, problem string) Failure {
+	return Failure{lint.Plain(name), lint.Plain(target), lint.Plain(problem)}
+}
+
+// Options are how reports are written.
+type Options struct {
+	Colours bool   // Text has colours
+	Anchor  string // SARIF: the file of a repository that findings are shown at, as code scanning wants one
+}
+
+// Write writes a set in a format.
+func Write(w io.Writer, format Format, s *Set, o Options) error {
+	var b bytes.Buffer
+	var err error
+	switch format {
+	case JSON:
+		err = writeJSON(&b, s)
+	case SARIF:
+		err = writeSARIF(&b, s, o.Anchor)
+	case HTML:
+		err = writeHTML(&b, s)
+	case Markdown:
+		writeMarkdown(&b, s)
+	case JUnit:
+		err = writeJUnit(&b, s)
+	case Badge:
+		err = writeBadge(&b, s)
+	case Text:
+		writeText(&b, s, o.Colours)
+	default:
+		return fmt.Errorf("there is no format %q", format)
 	}
-	t.foot(r)
-	_, err := io.WriteString(w, t.b.String())
+	if err != nil {
+		return fmt.Errorf("write %s: %w", format, err)
+	}
+	_, err = w.Write(b.Bytes())
 	return err //nolint:wrapcheck // the caller knows what it writes to
 }
 
-// A text is a report while it is written.
-type text struct {
-	b       strings.Builder
-	colours bool
+// writeJSON writes one report as an object, several as a list in one; docs/check.schema.json describes both.
+func writeJSON(w io.Writer, s *Set) error {
+	var v any
+	switch {
+	case s.Many || len(s.Reports) != 1:
+		v = struct {
+			SchemaVersion int             `json:"schema_version"`
+			Tool          check.Tool      `json:"tool"`
+			Reports       []*check.Report `json:"reports"`
+			Failures      []Failure       `json:"failures"`
+		}{check.SchemaVersion, s.Tool, append([]*check.Report{}, s.Reports...), append([]Failure{}, s.Failures...)}
+	default:
+		v = s.Reports[0]
+	}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v) //nolint:wrapcheck // Write says what was written
 }
 
-// Colours of statuses, by SGR.
+// A task is what there is to do about a signal.
+type task struct {
+	Rule     check.Rule
+	Severity check.Severity // of the worst
+	Fix      string
+	Findings []check.Finding
+	More     int // findings that are not in Findings
+}
+
 const (
-	green, yellow, red, grey, bold = "32", "33", "31", "90", "1"
+	maxOfTask  = 10 // findings that a task names
+	maxTools   = 20 // that a text names
+	firstTasks = 5  // that are told at the beginning of a text
 )
 
-func (t *text) paint(colour, s string) string {
-	if !t.colours {
-		return s
-	}
-	return "\x1b[" + colour + "m" + s + "\x1b[0m"
-}
-
-func (t *text) head(r *check.Report) {
-	t.wrapped("", "", r.Target)
-	server := r.Diagnostics.Server
-	if server.Name != "" {
-		t.wrapped("", "", strings.TrimSpace(server.Name+" "+server.Version)+", MCP "+server.Revision)
-	}
-	score := "no score: no MCP server answers"
-	switch {
-	case r.Score != nil:
-		score = fmt.Sprintf("score %d of 100, %d possible today", *r.Score, *r.Possible)
-	case r.Era != "":
-		score = "no score: nothing was measured"
-	}
-	fmt.Fprintf(&t.b, "\n%s\n", t.paint(bold, score))
-	fmt.Fprintf(&t.b, "profile %s, rubric %s, %d of %d signals measured\n", r.Profile, r.Tool.Rubric, r.Coverage.Measured, r.Coverage.Total)
-}
-
-// category writes a category and its signals.
-func (t *text) category(c check.Category) {
-	score := "  -"
-	if c.Score != nil {
-		score = fmt.Sprintf("%3d", *c.Score)
-	}
-	fmt.Fprintf(&t.b, "\n%s  %s  (weight %g)\n", t.paint(bold, fmt.Sprintf("%-30s", c.Title)), score, c.Weight)
-	for _, s := range c.Signals {
-		word, colour := mark(s.Status)
-		fmt.Fprintf(&t.b, "  %s  %s\n", t.paint(colour, fmt.Sprintf("%-7s", word)), s.ID)
-		t.wrapped("           ", "", s.Summary)
-		if s.Status == check.Pass && len(s.Evidence) > 0 && s.ID != "safety.injection_markers" {
+// tasks returns what there is to do, the worst first.
+func tasks(r *check.Report) []task {
+	var all []task
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if !f.Open() {
 			continue
 		}
-		for _, e := range s.Evidence {
-			t.wrapped("           ", "- ", e)
+		at := slices.IndexFunc(all, func(t task) bool { return t.Rule.ID == f.Signal })
+		if at < 0 {
+			rule, _ := check.RuleOf(f.Signal)
+			rule.ID = f.Signal
+			at = len(all)
+			all = append(all, task{Rule: rule, Severity: f.Severity, Fix: f.Fix})
 		}
-		if s.Fix != "" && s.Status != check.Pass {
-			t.wrapped("           ", "fix: ", s.Fix)
+		t := &all[at]
+		if f.Severity.AtLeast(t.Severity) {
+			t.Severity = f.Severity
 		}
+		if len(t.Findings) == maxOfTask {
+			t.More++
+			continue
+		}
+		t.Findings = append(t.Findings, *f)
 	}
+	rank := func(t task) int { return slices.Index(check.Severities(), t.Severity) }
+	slices.SortStableFunc(all, func(a, b task) int { return rank(a) - rank(b) })
+	return all
 }
 
-// mark returns the word of a status and its colour.
-func mark(s check.Status) (word, colour string) {
-	switch s {
-	case check.Pass:
-		return "pass", green
-	case check.Partial:
-		return "partial", yellow
-	case check.Fail:
-		return "FAIL", red
-	case check.Unverified:
-		return "open", grey
-	case check.NotApplicable:
-		return "n/a", grey
-	case check.Error:
-	}
-	return "unknown", yellow
+// suppressed returns the findings that are accepted.
+func suppressed(r *check.Report) []check.Finding {
+	return slices.DeleteFunc(slices.Clone(r.Findings), func(f check.Finding) bool { return f.Suppressed == nil })
 }
 
-// foot writes the changes and what tools cost.
-func (t *text) foot(r *check.Report) {
-	if len(r.Diagnostics.Tools) > 0 {
-		fmt.Fprintf(&t.b, "\n%s\n", t.paint(bold, fmt.Sprintf("Tools (%d tokens in all)", r.Diagnostics.Tokens.Total)))
-	}
-	for i, tool := range r.Diagnostics.Tools {
-		if i == maxTools {
-			fmt.Fprintf(&t.b, "  … and %d more\n", len(r.Diagnostics.Tools)-maxTools)
-			break
+// Tally says how many findings are open, by severity, and how many are not.
+func Tally(r *check.Report) string {
+	counts := map[check.Severity]int{}
+	hidden, known := 0, 0
+	for i := range r.Findings {
+		switch f := &r.Findings[i]; {
+		case f.Suppressed != nil:
+			hidden++
+		case f.State == check.Known:
+			known++
+		default:
+			counts[f.Severity]++
 		}
-		t.wrapped("  ", "", fmt.Sprintf("%s: %d tokens, %d parameters", tool.Name, tool.Tokens, len(tool.Parameters)))
 	}
-	if len(r.Changes) > 0 {
-		fmt.Fprintf(&t.b, "\n%s\n", t.paint(bold, "Changes"))
+	var parts []string
+	for _, s := range check.Severities() {
+		if n := counts[s]; n > 0 && s != check.Info {
+			parts = append(parts, fmt.Sprintf("%d %s", n, s))
+		}
 	}
-	for _, c := range r.Changes {
-		t.wrapped("  ", "", fmt.Sprintf("%s %s: %s", c.Time.Format("2006-01-02"), c.Class, c.What))
+	text := "none"
+	if len(parts) > 0 {
+		text = strings.Join(parts, ", ")
 	}
+	if r.Baseline != nil {
+		text += fmt.Sprintf("; %d known from the baseline", known)
+	}
+	if hidden > 0 {
+		text += fmt.Sprintf("; %d suppressed", hidden)
+	}
+	return text
 }
 
-// maxTools is how many tools a text names.
-const maxTools = 20
-
-// wrapped writes words in lines of width, all after indent, the first one after a mark as well. A word that is longer
-// than a line is broken.
-func (t *text) wrapped(indent, mark, words string) {
-	room := width - utf8.RuneCountInString(indent+mark)
-	line, begin := "", indent+mark
-	flush := func() {
-		fmt.Fprintf(&t.b, "%s%s\n", begin, line)
-		line, begin = "", indent+strings.Repeat(" ", utf8.RuneCountInString(mark))
-	}
-	for word := range strings.FieldsSeq(words) {
-		for {
-			gap := ""
-			if line != "" {
-				gap = " "
-			}
-			if utf8.RuneCountInString(line+gap+word) <= room {
-				line += gap + word
-				break
-			}
-			if line != "" {
-				flush()
-				continue
-			}
-			runes := []rune(word)
-			line, word = string(runes[:room]), string(runes[room:])
-			flush()
+// verdict says in a few words how it stands.
+func verdict(r *check.Report) string {
+	worst := check.Severity("")
+	for i := range r.Findings {
+		if f := &r.Findings[i]; f.Open() && (worst == "" || f.Severity.AtLeast(worst)) {
+			worst = f.Severity
 		}
 	}
-	if line != "" {
-		flush()
+	switch {
+	case r.Era == "":
+		return "No MCP server answers"
+	case worst.AtLeast(check.High):
+		return "Needs repair"
+	case worst == check.Medium:
+		return "Should be improved"
+	case worst == check.Low:
+		return "Sound, with room to improve"
 	}
+	return "Nothing to repair"
+}
+
+// score says the number, or why there is none.
+func score(r *check.Report) string {
+	switch {
+	case r.Score != nil:
+		return fmt.Sprintf("score %d of 100, %d possible today", *r.Score, *r.Possible)
+	case r.Era != "":
+		return "no score: nothing was measured"
+	}
+	return "no score: no MCP server answers"
+}
+
+// title names a target, and the server that a configuration calls so.
+func title(name, target string) string {
+	switch "" {
+	case name:
+		return target
+	case target:
+		return name
+	}
+	return name + " (" + target + ")"
+}
+
+// serverOf says who answers, "" when nobody says who they are.
+func serverOf(r *check.Report) string {
+	s := r.Diagnostics.Server
+	if s.Name == "" {
+		return ""
+	}
+	return strings.TrimSpace(s.Name+" "+s.Version) + ", MCP " + s.Revision
 }

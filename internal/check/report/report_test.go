@@ -3,13 +3,10 @@ package report_test
 import (
 	"bytes"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"runpython/internal/check"
 	"runpython/internal/check/checktest"
@@ -43,54 +40,23 @@ func scan(t *testing.T, site checktest.Site) *check.Report {
 }
 
 func TestJSONIsWhatItsSchemaSays(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/check.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	c.AssertFormat()
-	if err := c.AddResource("check.schema.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := c.Compile("check.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := compiled(t, "../../../docs/check.schema.json")
 	for name, site := range sites() {
 		t.Run(name, func(t *testing.T) {
-			var b bytes.Buffer
-			if err := report.JSON(&b, scan(t, site)); err != nil {
-				t.Fatal(err)
-			}
-			v, err := jsonschema.UnmarshalJSON(&b)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := schema.Validate(v); err != nil {
-				t.Error(err)
-			}
+			validate(t, schema, write(t, report.JSON, &report.Set{Reports: []*check.Report{scan(t, site)}}))
 		})
 	}
 }
 
-// TestNothingOfAServerControlsAnything: neither form has a character that a terminal or the eye obeys, and no line of
+// TestNothingOfAServerControlsAnything: no form has a character that a terminal or the eye obeys, and no line of
 // text is wider than 80 characters.
 func TestNothingOfAServerControlsAnything(t *testing.T) {
 	for name, site := range sites() {
 		t.Run(name, func(t *testing.T) {
 			r := scan(t, site)
-			var text, asJSON bytes.Buffer
-			if err := report.Text(&text, r, false); err != nil {
-				t.Fatal(err)
-			}
-			if err := report.JSON(&asJSON, r); err != nil {
-				t.Fatal(err)
-			}
-			for form, s := range map[string]string{"text": text.String(), "JSON": asJSON.String()} {
+			set := &report.Set{Reports: []*check.Report{r}}
+			for _, form := range append(report.Formats(), report.Badge) {
+				s := write(t, form, set)
 				if i := strings.IndexAny(s, "\x1b\x07\u202e\u200b\r"); i >= 0 {
 					t.Errorf("the %s has %q", form, s[max(0, i-40):min(len(s), i+40)])
 				}
@@ -98,13 +64,14 @@ func TestNothingOfAServerControlsAnything(t *testing.T) {
 					t.Errorf("the %s has an escaped control character", form)
 				}
 			}
-			for line := range strings.Lines(text.String()) {
+			text := write(t, report.Text, set)
+			for line := range strings.Lines(text) {
 				if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
 					t.Errorf("a line has %d characters: %q", n, line)
 				}
 			}
-			if text.Len() > 64<<10 {
-				t.Errorf("the text has %d bytes", text.Len())
+			if len(text) > 64<<10 {
+				t.Errorf("the text has %d bytes", len(text))
 			}
 		})
 	}
@@ -113,7 +80,7 @@ func TestNothingOfAServerControlsAnything(t *testing.T) {
 func TestColoursOnlyWhereTheyAreWanted(t *testing.T) {
 	r := scan(t, checktest.Site{Revisions: []string{"2026-07-28"}})
 	var b bytes.Buffer
-	if err := report.Text(&b, r, true); err != nil {
+	if err := report.Write(&b, report.Text, &report.Set{Reports: []*check.Report{r}}, report.Options{Colours: true}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(b.String(), "\x1b[31mFAIL") {

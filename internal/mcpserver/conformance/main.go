@@ -9,7 +9,7 @@
 // rounds meet a fixture that has them, served by [mcpserver.NewEndpoint] as the
 // product is: the same guards, sessions, streams and answers, with another server
 // behind them. The others meet the shipped program, with the scenarios that its one
-// tool can pass. rounds.go lists all of them and how many checks pass in each; with
+// tool can pass, and its authorization server, where a scripted person signs in for the suite. rounds.go lists all of them and how many checks pass in each; with
 // another number, also a larger one, the program fails, so that a suite that skips
 // something does not pass for one that holds.
 //
@@ -36,6 +36,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -61,6 +62,7 @@ func run(ctx context.Context, arguments []string, out io.Writer) error {
 	flags := flag.NewFlagSet("conformance", flag.ContinueOnError)
 	installed := flags.String("suite", "", "folder with the suite and its Node, which .ci/conformance/install prints")
 	program := flags.String("program", "bin/runpython", "the shipped program")
+	script := flags.String("person", ".ci/clients.d/person.py", "who signs in")
 	serve := flags.String("serve", "", "serve the fixture on this address and run nothing")
 	if err := flags.Parse(arguments); err != nil {
 		return err //nolint:wrapcheck // it has been printed with the usage
@@ -77,17 +79,20 @@ func run(ctx context.Context, arguments []string, out io.Writer) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, runLimit)
 	defer cancel()
-	results, err := os.MkdirTemp("", "conformance-")
+	folder, err := os.MkdirTemp("", "conformance-")
 	if err != nil {
-		return fmt.Errorf("make a folder for results: %w", err)
+		return fmt.Errorf("make a folder: %w", err)
 	}
-	s := suite{installed: *installed, results: results, out: out}
+	s := suite{installed: *installed, results: filepath.Join(folder, "results"), out: out}
+	open := shipped{path: *program, data: filepath.Join(folder, "open"), arguments: []string{"--listen", "127.0.0.1:0"}}
 	err = serveFixture(ctx, "127.0.0.1:0", func(fixtureURL string) error {
-		return serveProgram(ctx, *program, func(programURL string) error {
-			return s.runAll(ctx, rounds(fixtureURL, programURL))
+		return open.serve(ctx, func(programURL string) error {
+			return serveIssuer(ctx, *program, filepath.Join(folder, "signin"), *script, func(i issuer) error {
+				return s.runAll(ctx, rounds(fixtureURL, programURL, i))
+			})
 		})
 	})
-	return errors.Join(err, os.RemoveAll(results))
+	return errors.Join(err, os.RemoveAll(folder))
 }
 
 // headerTimeout is how long a client of the fixture may take to say what it wants.

@@ -2,11 +2,11 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -16,23 +16,35 @@ import (
 // stopGrace is how long the shipped program may take to end.
 const stopGrace = 20 * time.Second
 
-// serveProgram runs the shipped program, with everything by default but an own folder and a
-// free port, while use runs.
-func serveProgram(ctx context.Context, program string, use func(url string) error) (err error) {
-	data, err := os.MkdirTemp("", "conformance-data-")
+// shipped is the shipped program, with everything by default but its data folder and what serve is told.
+type shipped struct {
+	path, data string
+	arguments  []string // of serve
+}
+
+// run runs one of its commands, and returns what that prints.
+func (p shipped) run(ctx context.Context, input string, arguments ...string) (string, error) {
+	command := exec.CommandContext(ctx, p.path, append(arguments, "--data", p.data)...)
+	var said bytes.Buffer
+	command.Stdin, command.Stderr = strings.NewReader(input), &said
+	out, err := command.Output()
 	if err != nil {
-		return fmt.Errorf("make a data folder: %w", err)
+		return "", fmt.Errorf("%s %s: %w\n%s", p.path, strings.Join(arguments, " "), err, said.Bytes())
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(data)) }()
-	command := exec.CommandContext(ctx, program, "serve", "--listen", "127.0.0.1:0", "--data", data)
+	return string(out), nil
+}
+
+// serve serves while use runs.
+func (p shipped) serve(ctx context.Context, use func(url string) error) error {
+	command := exec.CommandContext(ctx, p.path, append([]string{"serve", "--data", p.data}, p.arguments...)...)
 	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) }
 	command.WaitDelay = stopGrace
 	said, err := command.StderrPipe()
 	if err != nil {
-		return fmt.Errorf("start %s: %w", program, err)
+		return fmt.Errorf("start %s: %w", p.path, err)
 	}
 	if err := command.Start(); err != nil {
-		return fmt.Errorf("start %s: %w", program, err)
+		return fmt.Errorf("start %s: %w", p.path, err)
 	}
 	lines := bufio.NewReader(said)
 	url, err := readyURL(lines)

@@ -1,14 +1,28 @@
 package main
 
+import "strconv"
+
 // A round is one run of the suite.
 type round struct {
 	name      string
+	command   string   // of the suite
 	url       string   // of what it meets
 	arguments []string // of the suite
 	complete  bool     // the suite itself must be content, with all that it ran
 	only      []string // the scenarios that count, each of which must have run; empty means all
 	excused   []excuse
-	passes    int // checks
+	passes    int    // checks
+	person    person // who goes where the suite asks somebody to go
+}
+
+// The commands of the suite, and what the names of their folders of results begin with.
+const (
+	server        = "server"
+	authorization = "authorization"
+)
+
+func folderPrefix(command string) string {
+	return map[string]string{server: "server-", authorization: "authorization-server-"}[command]
 }
 
 // An excuse is a check that cannot pass, and why. When it passes after all, the excuse
@@ -16,8 +30,8 @@ type round struct {
 type excuse struct{ scenario, check, why string }
 
 // rounds are all that must hold, with the numbers that make sure that it was run.
-func rounds(fixture, shipped string) []round {
-	return []round{
+func rounds(fixture, shipped string, i issuer) []round {
+	all := []round{
 		{name: "fixture 2026-07-28", url: fixture, arguments: required("2026-07-28"), complete: true, passes: 196},
 		{name: "fixture 2025-11-25", url: fixture, arguments: required("2025-11-25"), complete: true, passes: 80},
 		{name: "fixture 2025-06-18", url: fixture, arguments: applicable("2025-06-18"), complete: true, passes: 56},
@@ -28,6 +42,14 @@ func rounds(fixture, shipped string) []round {
 			only: []string{"server-initialize", "server-session-lifecycle", "ping", "tools-list", "resources-list"}, passes: 12},
 		{name: "shipped 2025-03-26", url: shipped, arguments: applicable("2025-03-26"), only: []string{"server-session-lifecycle"}, passes: 3},
 	}
+	for n := range all {
+		all[n].command = server
+	}
+	return append(all, round{
+		name: "authorization server", command: authorization, url: i.url, person: i.person, passes: 3,
+		arguments: []string{"--client-id", i.client, "--resource", i.url + "/mcp", "--port", strconv.Itoa(i.port)},
+		only:      []string{"authorization-server-metadata-endpoint", "authorization-code-grant"},
+	})
 }
 
 // required is what conformance to a revision means, frozen when that was published,

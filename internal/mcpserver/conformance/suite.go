@@ -71,24 +71,40 @@ func (s suite) run(ctx context.Context, r round) (tally, error) {
 	command := exec.CommandContext(ctx, filepath.Join(modules, "node-linux-"+machine, "bin", "node"),
 		append([]string{
 			filepath.Join(modules, "@modelcontextprotocol", "conformance", "dist", "index.js"),
-			"server", "--url", r.url, "--output-dir", results,
+			r.command, "--url", r.url, "--output-dir", results,
 		}, r.arguments...)...)
-	var said bytes.Buffer
-	command.Stdout, command.Stderr = &said, &said
-	err := command.Run()
+	said, err := r.guided(ctx, command)
 	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && (!exited || r.complete) {
-		return tally{}, fmt.Errorf("run the suite: %w\n%s", err, said.Bytes())
+		return tally{}, fmt.Errorf("run the suite: %w\n%s", err, said)
 	}
-	found, err := readResults(results)
+	found, err := readResults(results, folderPrefix(r.command))
 	if err != nil {
 		return tally{}, err
 	}
 	return r.judge(found), nil
 }
 
+// guided runs the suite, with a person who goes where it asks somebody to go, and returns what it said.
+func (r round) guided(ctx context.Context, command *exec.Cmd) ([]byte, error) {
+	var said bytes.Buffer
+	from, to := io.Pipe()
+	command.Stdout, command.Stderr = to, to
+	guided := make(chan error, 1)
+	go func() {
+		err := r.person.guide(ctx, r.url, from, &said)
+		_ = from.CloseWithError(err) // so that the suite does not wait for a reader
+		guided <- err
+	}()
+	err := errors.Join(command.Run(), to.Close())
+	if lost := <-guided; lost != nil {
+		err = lost
+	}
+	return said.Bytes(), err
+}
+
 // readResults returns the checks of each scenario. The suite makes a folder for each of
-// them, "server-", its name and the time.
-func readResults(results string) (map[string][]check, error) {
+// them: a prefix, its name and the time.
+func readResults(results, prefix string) (map[string][]check, error) {
 	const timeLength = len("-2006-01-02T15-04-05-000Z")
 	folders, err := os.ReadDir(results)
 	if err != nil {
@@ -96,7 +112,7 @@ func readResults(results string) (map[string][]check, error) {
 	}
 	found := make(map[string][]check)
 	for _, f := range folders {
-		scenario := strings.TrimPrefix(f.Name(), "server-")
+		scenario := strings.TrimPrefix(f.Name(), prefix)
 		if scenario = scenario[:max(len(scenario)-timeLength, 0)]; scenario == "" {
 			return nil, fmt.Errorf("read the results: %q is no folder of a scenario", f.Name())
 		}

@@ -109,6 +109,7 @@ func TestRounds(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			s, out := fakeSuite(t, test.status, test.found)
 			test.round.name = "r"
+			test.round.command = server
 			err := s.runAll(t.Context(), []round{test.round})
 			if (err == nil) != (test.errs == "") || (err != nil && !strings.Contains(err.Error(), test.errs)) {
 				t.Errorf("runAll = %v, want an error with %q", err, test.errs)

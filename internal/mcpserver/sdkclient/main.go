@@ -3,8 +3,10 @@
 //
 //	sdkclient PICTURE REVISION http URL
 //	sdkclient PICTURE REVISION stdio PROGRAM ARGUMENT...
+//	sdkclient PICTURE REVISION signin URL
 //
-// PICTURE is a file of Python that shows a picture.
+// PICTURE is a file of Python that shows a picture. With signin people sign in to the server; who they are is in
+// the environment.
 //
 // # Trust
 //
@@ -39,7 +41,7 @@ func main() {
 
 func run(ctx context.Context, args []string) (err error) {
 	if len(args) < 4 {
-		return errors.New("call it as sdkclient PICTURE REVISION http URL, or sdkclient PICTURE REVISION stdio PROGRAM ARGUMENT")
+		return errors.New("call it as sdkclient PICTURE REVISION http URL, with signin in place of http, or sdkclient PICTURE REVISION stdio PROGRAM ARGUMENT")
 	}
 	picture, err := os.ReadFile(args[0])
 	if err != nil {
@@ -47,10 +49,17 @@ func run(ctx context.Context, args []string) (err error) {
 	}
 	revision, target := args[1], args[3:]
 	var transport mcp.Transport = &mcp.StreamableClientTransport{Endpoint: target[0]}
-	if args[2] == "stdio" {
+	var app *app
+	switch args[2] {
+	case "stdio":
 		command := exec.CommandContext(ctx, target[0], target[1:]...)
 		command.Stderr = os.Stderr
 		transport = &mcp.CommandTransport{Command: command}
+	case "signin":
+		if app, err = newApp(target[0]); err != nil {
+			return err
+		}
+		transport = &mcp.StreamableClientTransport{Endpoint: target[0], OAuthHandler: app.handler}
 	}
 	session, err := mcp.NewClient(&mcp.Implementation{Name: "driver", Version: "1"}, nil).
 		Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: revision})
@@ -58,11 +67,16 @@ func run(ctx context.Context, args []string) (err error) {
 		return fmt.Errorf("connect: %w", err)
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	d := driver{session, string(picture)}
-	if err := d.drive(ctx); err != nil {
+	d, did := driver{session, string(picture)}, "tool, chat, file, list, picture"
+	if app != nil {
+		did, err = app.live(ctx, d)
+	} else {
+		err = d.drive(ctx)
+	}
+	if err != nil {
 		return err
 	}
-	fmt.Println(session.InitializeResult().ProtocolVersion, "tool, chat, file, list, picture")
+	fmt.Println(session.InitializeResult().ProtocolVersion, did)
 	return nil
 }
 
@@ -73,14 +87,22 @@ type driver struct {
 
 var chatLine = regexp.MustCompile(`chat_id: ([a-z2-7]{26})$`)
 
-// drive does what each driver does.
-func (d driver) drive(ctx context.Context) error {
+// oneTool lists the tools.
+func (d driver) oneTool(ctx context.Context) error {
 	tools, err := d.ListTools(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("list tools: %w", err)
 	}
 	if len(tools.Tools) != 1 || tools.Tools[0].Name != "chat" {
 		return fmt.Errorf("tools are %v, want chat alone", tools.Tools)
+	}
+	return nil
+}
+
+// drive does what each driver does.
+func (d driver) drive(ctx context.Context) error {
+	if err := d.oneTool(ctx); err != nil {
+		return err
 	}
 	first, _, err := d.chat(ctx, "x = 1+1\nx", "")
 	if err != nil {

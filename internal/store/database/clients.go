@@ -3,6 +3,7 @@ package database
 import (
 	"context"
 	"database/sql"
+	"time"
 
 	"runpython/internal/store"
 )
@@ -69,5 +70,27 @@ func (s *Store) RemoveClient(ctx context.Context, id string) error {
 			return store.ErrNotFound
 		}
 		return each(ctx, tx, []string{`DELETE FROM grants WHERE client = $1`}, id)
+	})
+}
+
+// KeepAssertion remembers until expires by what a client has proved who it is. What is remembered already is store.ErrExists;
+// beside as many as most that have not expired it is store.ErrFull.
+func (s *Store) KeepAssertion(ctx context.Context, hash store.Digest, expires, now time.Time, most int) error {
+	return s.change(ctx, "remember the assertion of a client", func(tx *sql.Tx) error {
+		if err := each(ctx, tx, []string{`DELETE FROM assertions WHERE expires <= $1`}, nanoseconds(now)); err != nil {
+			return err
+		}
+		var count int
+		if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM assertions`).Scan(&count); err != nil {
+			return err //nolint:wrapcheck // change does
+		}
+		if count >= most {
+			return store.ErrFull
+		}
+		fresh, err := affected(tx.ExecContext(ctx, `INSERT INTO assertions (hash, expires) VALUES ($1, $2) ON CONFLICT DO NOTHING`, []byte(hash), nanoseconds(expires)))
+		if err == nil && !fresh {
+			err = store.ErrExists
+		}
+		return err
 	})
 }

@@ -320,6 +320,29 @@ func testRedeem(t *testing.T, d Database) {
 	isSpent(t, "the same again", redeem("w"))
 }
 
+// An assertion proves something once, whoever of several processes is shown it.
+func testAssertions(t *testing.T, d Database) {
+	s := d.open(t)
+	keep := func(name string, now time.Time, most int) error {
+		return s.KeepAssertion(t.Context(), store.Digest(name), now.Add(time.Minute), now, most)
+	}
+	if won := race(t, func(int) error { return keep("a", start(), 3) }, store.ErrExists); won != 1 {
+		t.Errorf("%d of %d have used one assertion", won, crowd)
+	}
+	is(t, "a second one", keep("b", start(), 3), nil)
+	is(t, "a third one", keep("c", start(), 3), nil)
+	is(t, "one too many", keep("d", start(), 3), store.ErrFull)
+	late := start().Add(time.Minute)
+	is(t, "the same when the others have expired", keep("d", late, 3), nil)
+	is(t, "that one again", keep("d", late, 3), store.ErrExists)
+	if err := s.SweepAccounts(t.Context(), late.Add(time.Minute), start()); err != nil {
+		t.Error(err)
+	}
+	count := -1
+	err := d.SQL.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM assertions`).Scan(&count)
+	equal(t, "what is kept of expired ones", 0, count, err)
+}
+
 func testSweep(t *testing.T, d Database) {
 	s := d.open(t)
 	addUser(t, s, ann())

@@ -1,0 +1,4 @@
+package clientconfig
+
+// Strict is what makes JSON of what editors write.
+func Strict(text []byte) []byte { return strict(text) }
