@@ -51,6 +51,7 @@ func (b *bench) load(ctx context.Context) (_ []row, err error) {
 	if err != nil {
 		return nil, err
 	}
+	hangUp(counters)
 	before, err := s.rest(ctx, nil)
 	if err != nil {
 		return nil, err
@@ -66,6 +67,7 @@ func (b *bench) load(ctx context.Context) (_ []row, err error) {
 			return nil, err
 		}
 	}
+	hangUp(counters)
 	after, err := s.rest(ctx, &before)
 	if err != nil {
 		return nil, err
@@ -85,6 +87,13 @@ func (b *bench) load(ctx context.Context) (_ []row, err error) {
 		single("descriptors of the server afterwards", "", 1, float64(after.descriptors)).against("before", float64(before.descriptors)),
 		single("goroutines of the server afterwards", "", 1, float64(after.goroutines)).against("before", float64(before.goroutines)),
 	}, nil
+}
+
+// hangUp closes connections that clients keep for later, so that what is left is what the server keeps.
+func hangUp(counters []*counter) {
+	for _, c := range counters {
+		c.transport.CloseIdleConnections()
+	}
 }
 
 // accounts makes an account with a token for each client, and one for who is rude.

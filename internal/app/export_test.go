@@ -12,6 +12,7 @@ import (
 	"runpython/internal/agent"
 	"runpython/internal/config"
 	"runpython/internal/limit"
+	"runpython/internal/provider"
 	"runpython/internal/sandbox"
 )
 
@@ -50,6 +51,10 @@ func BoundListener(l net.Listener, all, each int, proxy netip.Addr, refuse func(
 	return &boundedListener{Listener: l, all: limit.NewPlaces(all), each: limit.NewPlaces(each), proxy: is, refuse: refuse}
 }
 
+const BodyTimeout = bodyTimeout
+
+func Timely(next http.Handler) http.Handler { return timely(next) }
+
 func LimitRequests(c config.Config, next http.Handler) http.Handler {
 	return newLimits(c, newMetrics(nil, Build{})).handler(next)
 }
@@ -73,3 +78,5 @@ func RecordEvent(t *testing.T, data, event, subject, address, about string) {
 		t.Error(err)
 	}
 }
+
+func ProviderOf(c config.Config) (*provider.Provider, error) { return newProvider(c) }

@@ -45,8 +45,8 @@ const (
 
 const (
 	// pageTime bounds one thing that a test does with a page, endTime how long a browser may take to end.
-	pageTime = 30 * time.Second
-	endTime  = 10 * time.Second
+	pageTime = time.Minute
+	endTime  = 30 * time.Second
 )
 
 // Options say what a browser finds.

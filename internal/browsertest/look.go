@@ -49,9 +49,9 @@ func (v View) width() int {
 	return v.Width
 }
 
-// Views are those that each page is to be right in: a small telephone and a desk, light and dark (WCAG 2.2, 1.4.10, asks for a desk at
+// views are those that each page is to be right in: a small telephone and a desk, light and dark (WCAG 2.2, 1.4.10, asks for a desk at
 // 400 %, which is 320 pixels wide).
-func Views() []View {
+func views() []View {
 	return []View{{Width: 320}, {Width: 320, Dark: true}, {Width: 1280}, {Width: 1280, Dark: true}}
 }
 
@@ -110,11 +110,11 @@ func (p *Page) Screenshot(name string, v View) string {
 	return path
 }
 
-// Look judges the page in each of [Views] and enlarged, keeps a picture of each under the name, and leaves it in the zero
+// Look judges the page in each of views and enlarged, keeps a picture of each under the name, and leaves it in the zero
 // View: the checker finds nothing, nothing has to be scrolled sideways or is cut off, the language is said, and there is a title.
 func (p *Page) Look(name string) {
 	p.t.Helper()
-	for _, v := range Views() {
+	for _, v := range views() {
 		p.Screenshot(name, v)
 		p.fits(name, v)
 		p.Axe(name + " " + v.String())

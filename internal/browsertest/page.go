@@ -70,12 +70,6 @@ func (p *Page) Text(selector string) string {
 	return run(p, "read "+selector, chromedp.Text(chromedp.CSS(selector)))
 }
 
-// Attribute returns an attribute of what a selector names, "" where there is none.
-func (p *Page) Attribute(selector, name string) string {
-	p.t.Helper()
-	return run(p, fmt.Sprintf("read %s of %s", name, selector), chromedp.AttributeValue(chromedp.CSS(selector), name)).Value
-}
-
 // Count returns how many elements a selector names.
 func (p *Page) Count(selector string) int {
 	p.t.Helper()

@@ -14,8 +14,8 @@ var structure = []string{"none", "generic", "RootWebArea", "InlineTextBox", "Sta
 // states are those that change what a person does.
 var states = []accessibility.PropertyName{accessibility.PropertyNameInvalid, accessibility.PropertyNameRequired, accessibility.PropertyNameDisabled}
 
-// messages are roles of texts that a person must not miss.
-var messages = []string{"alert", "status", "note"}
+// messages are roles of texts that a person must not miss, and that are not their element's name.
+var messages = []string{"alert", "status", "note", "definition"}
 
 // Tree returns what a screen reader is told of the page, in its order: role, name and, where there are any, description and
 // states of each element that has a name or a description; of messages the role and the text.

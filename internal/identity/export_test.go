@@ -1,6 +1,12 @@
 package identity
 
-import "time"
+import (
+	"context"
+	"time"
+
+	"runpython/internal/provider"
+	"runpython/internal/store"
+)
 
 // What the tests see of the inside.
 
@@ -32,4 +38,8 @@ func Occupy(s *Service) (release func()) {
 			<-s.hashing
 		}
 	}
+}
+
+func (s *Service) UserOfPerson(ctx context.Context, p provider.Person, address string) (store.User, error) {
+	return s.userOf(ctx, p, address)
 }

@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -39,7 +38,7 @@ type surroundings struct {
 
 	mu       sync.Mutex
 	answers  []url.Values // that app and program got
-	referers []string
+	referers string       // that they were told
 }
 
 const (
@@ -55,7 +54,7 @@ func (s *surroundings) answered(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answers = append(s.answers, r.URL.Query())
-	s.referers = append(s.referers, r.Referer())
+	s.referers += r.Referer()
 	fmt.Fprint(w, answerPage)
 }
 
@@ -67,6 +66,13 @@ func (s *surroundings) last() url.Values {
 		s.t.Fatal("no app got an answer")
 	}
 	return s.answers[len(s.answers)-1]
+}
+
+// cameFrom is what apps were told of where people come from.
+func (s *surroundings) cameFrom() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.referers
 }
 
 // surround opens a browser without scripts, if it is to have none.
@@ -257,20 +263,21 @@ func TestBrowserSignIn(t *testing.T) {
 	})
 }
 
-// consented are the elements after what an app may do, which all of its pages have.
-var consented = []string{"button Allow", "button Do not allow", "button Sign out"}
+// consent is the page on which somebody decides about an app.
+func consent(where, host string, more ...string) shown {
+	tree := append([]string{"heading Allow this app?", "heading If you allow it, it may", "term " + where, "definition " + host}, more...)
+	return shown{"Allow this app?", []string{"Allow", "Do not allow", "Sign out"}, append(tree, "button Allow", "button Do not allow", "button Sign out")}
+}
 
 func TestBrowserConsent(t *testing.T) {
 	walk(t, func(t *testing.T, s *surroundings) {
 		p := s.page
 		s.signIn("ann", false)
-		tabs := []string{"Allow", "Do not allow", "Sign out"}
-		head := []string{"heading Allow this app?", "heading If you allow it, it may", "term You return to"}
+		const note = "note The app has chosen its name itself. Go on only if you know app.example, and have just started this there."
 
 		registered := s.register("Data Explorer", callback)
 		p.Open(issuer + ask(registered, callback))
-		s.look("consent registered", shown{"Allow this app?", tabs, append(slices.Clone(head),
-			append([]string{"note The app has chosen its name itself. Go on only if you know app.example, and have just started this there."}, consented...)...)})
+		s.look("consent registered", consent("You return to", appHost, note))
 		if text := p.Text("main"); !strings.Contains(text, "Data Explorer") || !strings.Contains(text, "run Python code in your chats, and read their files") || strings.Contains(text, "administrator") {
 			t.Errorf("the page says\n%s", text)
 		}
@@ -279,8 +286,7 @@ func TestBrowserConsent(t *testing.T) {
 		}
 
 		p.Open(issuer + ask(s.document, callback))
-		s.look("consent document", shown{"Allow this app?", tabs, append(slices.Clone(head), append([]string{"term The app describes itself at",
-			"note The app has chosen its name itself. Go on only if you know app.example, and have just started this there."}, consented...)...)})
+		s.look("consent document", consent("You return to", appHost, "term The app describes itself at", "definition "+s.document, note))
 		p.Press(kb.Tab)
 		if p.Focused() != "Allow" {
 			t.Fatalf("the first Tab leads to %q", p.Focused())
@@ -290,14 +296,12 @@ func TestBrowserConsent(t *testing.T) {
 
 		local := s.register("Terminal Helper", "http://127.0.0.1/callback")
 		p.Open(issuer + ask(local, s.local))
-		s.look("consent own machine", shown{"Allow this app?", tabs, append([]string{"heading Allow this app?", "heading If you allow it, it may", "term You return to a program on your own computer",
-			"note Any program there can say that it is this app. Go on only if you have just started this in an app that you trust."}, consented...)})
+		s.look("consent own machine", consent("You return to a program on your own computer", strings.TrimSuffix(strings.TrimPrefix(s.local, "http://"), "/callback"),
+			"note Any program there can say that it is this app. Go on only if you have just started this in an app that you trust."))
 		p.Follow("button[value=approve]")
 		s.redeem(local, s.local)
-		for _, r := range s.referers {
-			if r != "" {
-				t.Errorf("an app was told that people come from %s", r)
-			}
+		if from := s.cameFrom(); from != "" {
+			t.Errorf("an app was told that people come from %s", from)
 		}
 
 		s.pass(time.Minute)

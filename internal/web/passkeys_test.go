@@ -87,7 +87,7 @@ func TestPasskeys(t *testing.T) {
 	has(t, page, "You have no passkey here", `value="Passkey 1"`, "with JavaScript on")
 	a := b.addPasskey("An <i>old</i> phone")
 	_, page = b.get("/account?passkey=add")
-	has(t, page, "The passkey is added", "<h3>An &lt;i&gt;old&lt;/i&gt; phone</h3>", "never used", `value="Passkey 2"`)
+	has(t, page, "The passkey is added", "<h3><bdi>An &lt;i&gt;old&lt;/i&gt; phone</bdi></h3>", "never used", `value="Passkey 2"`)
 	res, page := b.usePasskey(page, "/account/passkeys", map[string]string{"name": "An <i>old</i> phone"}, func([]byte) []byte { t.Error("it is asked for"); return nil })
 	if res.StatusCode != http.StatusUnprocessableEntity || res.Header.Get("Content-Type") != "text/plain; charset=utf-8" || !strings.Contains(page, "of that name already") {
 		t.Errorf("the same name = %d %s", res.StatusCode, page)
@@ -101,7 +101,7 @@ func TestPasskeys(t *testing.T) {
 	if res.StatusCode != http.StatusUnprocessableEntity {
 		t.Errorf("renaming to what is no name = %d", res.StatusCode)
 	}
-	has(t, text, `role="alert"`, "printable text", "<h3>Telefon</h3>")
+	has(t, text, `role="alert"`, "printable text", "<h3><bdi>Telefon</bdi></h3>")
 
 	other := s.browser()
 	for next, want := range map[string]string{"": "/account", "/authorize?client_id=x": "/authorize?client_id=x", "https://evil.example": "/account"} {

@@ -62,7 +62,7 @@ func signInByPassword(t *testing.T, p *browsertest.Page) {
 }
 
 // A person adds a passkey, signs in with it without typing anything, and removes it.
-func TestPasskeysInARealBrowser(t *testing.T) {
+func TestBrowserPasskeys(t *testing.T) {
 	s := newSite(t)
 	p := s.real(browsertest.Options{})
 	device := plugIn(t, p)
@@ -141,7 +141,7 @@ func TestPasskeysInARealBrowser(t *testing.T) {
 }
 
 // Without JavaScript everything works but what browsers give to scripts only, and nothing is shown that does not.
-func TestPasskeysWithoutScript(t *testing.T) {
+func TestBrowserPasskeysWithoutScript(t *testing.T) {
 	s := newSite(t)
 	b := s.browser()
 	b.signIn("")
@@ -169,7 +169,7 @@ func TestPasskeysWithoutScript(t *testing.T) {
 }
 
 // In a browser that knows no passkeys, scripts or not, nothing of them is shown.
-func TestBrowsersWithoutPasskeys(t *testing.T) {
+func TestBrowserWithoutPasskeys(t *testing.T) {
 	p := newSite(t).real(browsertest.Options{})
 	do(t, p, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: "delete window.PublicKeyCredential"})
 	p.Open(issuer + "/login")
