@@ -77,6 +77,18 @@ func (a *attempts) forgive(account, address string) {
 	a.put(attempt{"", address}, all)
 }
 
+// takeBack takes back one attempt of an account from an address, since nobody has looked at what it showed.
+func (a *attempts) takeBack(account, address string) {
+	address = network(address)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, k := range []attempt{{account, address}, {"", address}} {
+		f := a.get(k)
+		f.count--
+		a.put(k, f)
+	}
+}
+
 // wait returns how long an attempt has to wait. The caller holds a.mu.
 func (a *attempts) wait(k attempt, free int, now time.Time) time.Duration {
 	f := a.get(k)

@@ -33,3 +33,15 @@ func Occupy(s *Service) (release func()) {
 		}
 	}
 }
+
+// Crowd takes the places of all that wait to be hashed, until release is called.
+func Crowd(s *Service) (release func()) {
+	for range maxWaiting {
+		s.waiting <- struct{}{}
+	}
+	return func() {
+		for range maxWaiting {
+			<-s.waiting
+		}
+	}
+}

@@ -269,6 +269,36 @@ func TestHashingIsBounded(t *testing.T) {
 	}
 }
 
+// What could not be looked at, since too many sign in, is no wrong password of whoever has sent it.
+func TestBusyIsNoWrongPassword(t *testing.T) {
+	f := newFixture(t)
+	f.add("ann")
+	release := identity.Crowd(f.Service)
+	for range 10 {
+		_, _, err := f.SignIn(t.Context(), "ann", good, home)
+		kind(t, "while too many sign in", err, fault.Busy, "too many people sign in")
+	}
+	release()
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	for range 10 {
+		if _, _, err := f.SignIn(gone, "ann", good, home); !errors.Is(err, context.Canceled) {
+			t.Errorf("one who has left: %v", err)
+		}
+	}
+	if _, _, err := f.SignIn(t.Context(), "ann", good, home); err != nil {
+		t.Errorf("the right password, when there is room again: %v", err)
+	}
+	for range 5 {
+		_, _, err := f.SignIn(t.Context(), "ann", "a wrong password", "203.0.113.9")
+		kind(t, "a free attempt", err, fault.Invalid, "")
+	}
+	release = identity.Crowd(f.Service)
+	defer release()
+	_, _, err := f.SignIn(t.Context(), "ann", good, "203.0.113.9")
+	kind(t, "wrong ones still count", err, fault.Busy, "try again in 5 s")
+}
+
 func TestBearers(t *testing.T) {
 	f := newFixture(t)
 	ann := f.add("ann")

@@ -44,6 +44,7 @@ func (s *Service) SignIn(ctx context.Context, name, password, address string) (c
 	if ok {
 		u, err = s.Store.UserNamed(ctx, kept)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			s.attempts.takeBack(kept, address)
 			return "", u, fmt.Errorf("sign in: %w", err)
 		}
 	}
@@ -51,7 +52,8 @@ func (s *Service) SignIn(ctx context.Context, name, password, address string) (c
 		password = ""
 	}
 	right, err := s.matches(ctx, password, u.Password)
-	if err != nil {
+	if err != nil { // nothing was learnt: a crowd that signs in must not make those wait who could not be looked at
+		s.attempts.takeBack(kept, address)
 		return "", store.User{}, err
 	}
 	if !right || u.Disabled {
