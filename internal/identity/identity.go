@@ -45,7 +45,7 @@ type Store interface {
 	SetDisabled(ctx context.Context, id string, disabled bool) error
 	RemoveUser(ctx context.Context, id string) error
 
-	AddBrowser(ctx context.Context, b store.Browser, most int) error
+	AddBrowser(ctx context.Context, b store.Browser, password string, most int) error
 	Browser(ctx context.Context, hash store.Digest, now time.Time) (store.Browser, store.User, error)
 	RemoveBrowser(ctx context.Context, hash store.Digest) error
 

@@ -299,6 +299,28 @@ func TestBusyIsNoWrongPassword(t *testing.T) {
 	kind(t, "wrong ones still count", err, fault.Busy, "try again in 5 s")
 }
 
+// A changing store gives users another password just when they are let in.
+type changing struct{ *database.Store }
+
+func (s changing) AddBrowser(ctx context.Context, b store.Browser, password string, most int) error {
+	if err := s.SetPassword(ctx, b.Subject, "another"); err != nil {
+		return err
+	}
+	return s.Store.AddBrowser(ctx, b, password, most)
+}
+
+// Whoever signs in by a password while it is changed is not let in by it.
+func TestPasswordChangedMeanwhile(t *testing.T) {
+	f := newFixture(t)
+	f.add("ann")
+	late := identity.New(identity.Options{Store: changing{f.store}, Record: f, Limit: f})
+	cookie, _, err := late.SignIn(t.Context(), "ann", good, home)
+	kind(t, "by the password before", err, fault.Invalid, "try again")
+	if cookie != "" {
+		t.Error("there is a cookie")
+	}
+}
+
 func TestBearers(t *testing.T) {
 	f := newFixture(t)
 	ann := f.add("ann")
