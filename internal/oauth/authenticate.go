@@ -114,18 +114,18 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request, f url.Valu
 		}
 		return &wireError{Code: codeInvalidClient, Description: why, status: http.StatusUnauthorized}
 	}
+	refused := func(err error) error {
+		if errors.As(err, &bad) && bad.Code == codeInvalidClient {
+			return unauthorized(bad.Description)
+		}
+		return err
+	}
 	client, err := s.client(r.Context(), p.id, s.Address(r))
 	if errors.Is(err, errUnknownClient) {
 		return nil, unauthorized("the client is not known: register it anew")
 	}
-	if errors.As(err, &bad) {
-		if bad.Code == codeInvalidClient {
-			return nil, unauthorized(bad.Description)
-		}
-		return nil, bad
-	}
 	if err != nil {
-		return nil, err
+		return nil, refused(err)
 	}
 	switch client.AuthMethod {
 	case authNone:
@@ -139,7 +139,7 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request, f url.Valu
 	case authAssertion:
 		why, err := s.assert(r.Context(), client, p.assertion, s.Address(r))
 		if err != nil {
-			return nil, err
+			return nil, refused(err)
 		}
 		if why != "" {
 			return nil, unauthorized(why)
@@ -166,9 +166,9 @@ func assertedBy(assertion string) (string, error) {
 
 // assert checks the assertion of a client (RFC 7523, 3) and returns what is wrong with it, "" for nothing.
 func (s *Server) assert(ctx context.Context, c *Client, assertion, address string) (wrong string, err error) {
-	claims, wrong := s.asserted(ctx, c, assertion, address)
-	if wrong != "" {
-		return wrong, nil
+	claims, wrong, err := s.asserted(ctx, c, assertion, address)
+	if wrong != "" || err != nil {
+		return wrong, err
 	}
 	now := s.Now()
 	expected := jwt.Expected{Issuer: c.ID, Subject: c.ID, AnyAudience: jwt.Audience{s.Issuer, s.Issuer + tokenPath, s.Issuer + revokePath}, Time: now}
@@ -193,30 +193,31 @@ func (s *Server) assert(ctx context.Context, c *Client, assertion, address strin
 	return "", nil
 }
 
-// asserted returns what an assertion says that is signed with a key of the client, or what is wrong with it.
-func (s *Server) asserted(ctx context.Context, c *Client, assertion, address string) (claims jwt.Claims, wrong string) {
+// asserted returns what an assertion says that is signed with a key of the client, or what is wrong with it. Keys that cannot be
+// fetched are a wireError.
+func (s *Server) asserted(ctx context.Context, c *Client, assertion, address string) (claims jwt.Claims, wrong string, err error) {
 	if assertion == "" {
-		return claims, "the client must prove who it is with client_assertion"
+		return claims, "the client must prove who it is with client_assertion", nil
 	}
 	token, err := jwt.ParseSigned(assertion, algorithms())
 	if err != nil {
-		return claims, "client_assertion is no JWT that is signed with a private key"
+		return claims, "client_assertion is no JWT that is signed with a private key", nil
 	}
 	text := []byte(c.Keys)
 	if c.KeysURI != "" {
 		if text, err = s.fetched(ctx, c.KeysURI, keysBytes, address); err != nil {
-			return claims, "the keys of the client cannot be fetched"
+			return claims, "", err
 		}
 	}
 	keys, err := readKeys(text)
 	if err != nil {
-		return claims, "the keys of the client cannot be read"
+		return claims, "the keys of the client cannot be read", nil
 	}
 	claims, signed := signedBy(token, keys)
 	if !signed {
-		return claims, "client_assertion is not signed with a key of the client"
+		return claims, "client_assertion is not signed with a key of the client", nil
 	}
-	return claims, ""
+	return claims, "", nil
 }
 
 // signedBy returns what an assertion says, if one of the keys has signed it.
