@@ -286,7 +286,7 @@ func TestFlagsAreDocumented(t *testing.T) {
 	flags := config.NewFlags(config.Default(func(string) (string, bool) { return "", false }))
 	set := pflag.NewFlagSet("all", pflag.ContinueOnError)
 	flags.AddCommon(set)
-	for _, command := range []string{"serve", "chat", "list", "show", "export", "import", "fork", "undo", "delete", "backup", "eval", "doctor", "tail", "verify", "add", "passkeys", "create", "revoke", "register"} {
+	for _, command := range []string{"serve", "chat", "list", "show", "export", "import", "fork", "undo", "delete", "backup", "eval", "doctor", "tail", "verify", "add", "passkeys", "create", "revoke", "register", "link"} {
 		own := pflag.NewFlagSet(command, pflag.ContinueOnError)
 		flags.AddOf(command, own)
 		set.AddFlagSet(own)

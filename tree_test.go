@@ -28,7 +28,7 @@ var mayImport = map[string][]string{
 	"internal/notebook":    {"internal/chat", "internal/excerpt", "internal/fault"},
 	"internal/eval":        {"internal/agent", "internal/chat", "internal/excerpt", "internal/fault", "internal/llm", "internal/message", "internal/pattern"},
 	"internal/cli/console": {},
-	"internal/app":         {"internal/about", "internal/agent", "internal/audit", "internal/caller", "internal/certs", "internal/chat", "internal/config", "internal/egress", "internal/excerpt", "internal/fault", "internal/identity", "internal/kernel", "internal/kernel/guest", "internal/limit", "internal/llm", "internal/llm/vendors", "internal/llm/wire", "internal/mcpserver", "internal/metrics", "internal/oauth", "internal/passkey", "internal/pypi", "internal/pypi/build", "internal/sandbox", "internal/sandbox/interpreter", "internal/span", "internal/store", "internal/store/content", "internal/store/database", "internal/store/postgres", "internal/store/sqlite", "internal/trace", "internal/web"},
+	"internal/app":         {"internal/about", "internal/agent", "internal/audit", "internal/caller", "internal/certs", "internal/chat", "internal/config", "internal/egress", "internal/excerpt", "internal/fault", "internal/identity", "internal/kernel", "internal/kernel/guest", "internal/limit", "internal/llm", "internal/llm/vendors", "internal/llm/wire", "internal/mcpserver", "internal/metrics", "internal/oauth", "internal/passkey", "internal/provider", "internal/pypi", "internal/pypi/build", "internal/sandbox", "internal/sandbox/interpreter", "internal/span", "internal/store", "internal/store/content", "internal/store/database", "internal/store/postgres", "internal/store/sqlite", "internal/trace", "internal/web"},
 	"internal/config":      {"internal/egress", "internal/pattern", "internal/pypi/requirement"},
 	"internal/mcpserver":   {"internal/about", "internal/caller", "internal/chat", "internal/excerpt", "internal/fault", "internal/identity", "internal/task", "internal/trace"},
 	"internal/chat": {"internal/agent", "internal/excerpt", "internal/fault", "internal/kernel", "internal/llm", "internal/message", "internal/pypi", "internal/pypi/names", "internal/pypi/requirement",
@@ -44,11 +44,13 @@ var mayImport = map[string][]string{
 	"internal/llm/llmtest":   {"internal/llm"},
 	"internal/llm/vendors":   {"internal/llm", "internal/llm/anthropic", "internal/llm/openai", "internal/llm/retry", "internal/llm/wire"},
 
-	"internal/identity": {"internal/fault", "internal/limit", "internal/passkey", "internal/secret", "internal/store"},
-	"internal/passkey":  {"internal/fault"},
-	"internal/oauth":    {"internal/fault", "internal/secret", "internal/store"},
-	"internal/secret":   {"internal/store"},
-	"internal/web":      {"internal/fault", "internal/identity", "internal/oauth", "internal/secret", "internal/store"},
+	"internal/identity":              {"internal/fault", "internal/limit", "internal/passkey", "internal/provider", "internal/secret", "internal/store"},
+	"internal/passkey":               {"internal/fault"},
+	"internal/provider":              {"internal/excerpt", "internal/fault", "internal/secret"},
+	"internal/provider/providertest": {"internal/certs/certstest", "internal/provider"},
+	"internal/oauth":                 {"internal/fault", "internal/secret", "internal/store"},
+	"internal/secret":                {"internal/store"},
+	"internal/web":                   {"internal/excerpt", "internal/fault", "internal/identity", "internal/oauth", "internal/secret", "internal/store"},
 
 	"internal/message":                    {},
 	"internal/task":                       {},
@@ -123,7 +125,7 @@ var mayImport = map[string][]string{
 
 // besides are packages that are no part of the program. Like tests, they may use what
 // they like of others' code.
-var besides = []string{"bench", "internal/browsertest", "internal/certs/certstest", "internal/check/checktest", "internal/guesttest", "internal/llm/llmtest", "internal/mcpserver/conformance", "internal/mcpserver/sdkclient", "internal/passkey/passkeytest", "internal/pypi/indextest", "internal/pypi/survey", "internal/sandbox/interpreter/mklist", "internal/store/storetest"}
+var besides = []string{"bench", "internal/browsertest", "internal/certs/certstest", "internal/check/checktest", "internal/guesttest", "internal/llm/llmtest", "internal/mcpserver/conformance", "internal/mcpserver/sdkclient", "internal/passkey/passkeytest", "internal/provider/providertest", "internal/pypi/indextest", "internal/pypi/survey", "internal/sandbox/interpreter/mklist", "internal/store/storetest"}
 
 // onlyIn names the owners of foreign code: every module that go.mod requires
 // directly, and packages of the standard library that need care.
@@ -153,11 +155,12 @@ var onlyIn = map[string][]string{
 	"golang.org/x/crypto":                    {"internal/identity"},
 	"github.com/go-jose/go-jose/v4":          {"internal/oauth"},
 	"github.com/go-webauthn/webauthn":        {"internal/passkey"},
-	"golang.org/x/sync":                      {"internal/app", "internal/oauth", "internal/pypi", "internal/sandbox/interpreter"},
+	"github.com/coreos/go-oidc/v3":           {"internal/provider"},
+	"golang.org/x/sync":                      {"internal/app", "internal/oauth", "internal/provider", "internal/pypi", "internal/sandbox/interpreter"},
 	"golang.org/x/sys": {"internal/app", "internal/cli", "internal/cli/console", "internal/kernel",
 		"internal/audit", "internal/pypi", "internal/pypi/cache", "internal/pypi/environment", "internal/pypi/flock", "internal/pypi/uv", "internal/sandbox", "internal/sandbox/checkpoint", "internal/sandbox/interpreter", "internal/store/content", "internal/store/sqlite"},
 	"golang.org/x/term":   {"internal/cli", "internal/cli/console"},
-	"golang.org/x/oauth2": {}, // a driver of .ci/clients only
+	"golang.org/x/oauth2": {"internal/provider"},
 
 	"github.com/aquasecurity/go-pep440-version": {"internal/pypi/requirement"},
 

@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	// endGrace is what a child has to end in order before it is killed.
-	endGrace = 15 * time.Second
+	// endGrace is what a child has to end in order before it is killed: a server with many living chats keeps the
+	// variables of all.
+	endGrace = 2 * time.Minute
 	// startGrace bounds the wait for a line that says that a child is ready.
 	startGrace = 60 * time.Second
 	// listenEvery is how often it is looked whether a child listens that does not say so.

@@ -29,6 +29,7 @@ func parts() []part {
 		{"plain", "a turn in plain language, with a scripted model", (*bench).plain},
 		{"start", "the start of the server", (*bench).starts},
 		{"oneshot", "one call from the command line", (*bench).oneShot},
+		{"scan", "the command check", (*bench).scans},
 		{"pause", "runs in the middle of background checkpoints", (*bench).pauses},
 		{"hibernated", "1,000 hibernated chats, some minutes", (*bench).hibernated},
 		{"frames", "hibernated chats with pandas; needs an index", (*bench).frames},

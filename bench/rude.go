@@ -152,12 +152,12 @@ func (r *rude) send(ctx context.Context, web *http.Client, p piece) (status int,
 	}
 	answer, err := web.Do(request)
 	if err != nil {
-		return 0, nil //nolint:nilerr // the server has had enough
+		return 0, nil // the server has had enough
 	}
 	defer func() { _ = answer.Body.Close() }()
 	_, err = io.Copy(io.Discard, answer.Body)
 	if err != nil {
-		return 0, nil //nolint:nilerr // the same
+		return 0, nil // the same
 	}
 	return answer.StatusCode, nil
 }
@@ -212,7 +212,7 @@ func (r *rude) openAlways(ctx context.Context) error {
 			c, err := new(net.Dialer).DialContext(ctx, "tcp", r.address)
 			if err != nil {
 				if ctx.Err() != nil {
-					return nil
+					return nil //nolint:nilerr // it is time to leave
 				}
 				return fmt.Errorf("open a connection: %w", err)
 			}

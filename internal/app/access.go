@@ -19,6 +19,7 @@ import (
 	"runpython/internal/metrics"
 	"runpython/internal/oauth"
 	"runpython/internal/passkey"
+	"runpython/internal/provider"
 	"runpython/internal/store"
 	"runpython/internal/store/database"
 	"runpython/internal/web"
@@ -37,20 +38,40 @@ type access struct {
 }
 
 // openAccess makes callers of the HTTP endpoint sign in, if the settings say so.
-func (a *App) openAccess(records *database.Store) {
+func (a *App) openAccess(records *database.Store) error {
 	if !a.config.SignIn() {
-		return
+		return nil
 	}
-	accounts := newAccounts(records, a, a.config.PublicURL)
+	through, err := newProvider(a.config)
+	if err != nil {
+		return err
+	}
+	accounts := newAccounts(records, a, a.config.PublicURL, through)
 	server := oauth.New(oauth.Options{
 		Issuer: a.config.PublicURL, Resource: a.config.PublicURL + endpointPath, Store: records, Registration: a.config.Clients,
 		Fetcher: oauth.NewFetcher(oauth.FetcherOptions{Reachable: egress.IsOutside, Hosts: a.config.DocumentHosts}),
 		Record:  a.audit, Limit: a.limits, Address: addressOf, Log: a.log,
 	})
 	a.access = &access{log: a.log, accounts: accounts, oauth: server, issuer: a.config.PublicURL, pages: web.New(web.Options{
-		Issuer: a.config.PublicURL, Accounts: accounts, OAuth: server, Consents: records, Address: addressOf, Log: a.log,
+		Issuer: a.config.PublicURL, Accounts: accounts, OAuth: server, Consents: records, Chats: records, Limits: shownLimits(a.config), Address: addressOf, Log: a.log,
 	})}
 	a.sweep(records)
+	return nil
+}
+
+// newProvider returns who signs people in beside this server, nil for nobody. It is not asked for anything yet.
+func newProvider(c config.Config) (*provider.Provider, error) {
+	if c.OIDCIssuer == "" {
+		return nil, nil //nolint:nilnil // nobody, and nothing is wrong
+	}
+	secret, err := c.ReadOIDCSecret()
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it says what it is
+	}
+	return provider.New(provider.Options{
+		Issuer: c.OIDCIssuer, Name: c.ProviderName(), ClientID: c.OIDCClientID, Secret: secret.Reveal(), Scopes: c.OIDCScopes, Redirect: web.ReturnURL(c.PublicURL),
+		Admit: provider.Admission{Domains: c.OIDCDomains, Groups: c.OIDCGroups, GroupsClaim: c.OIDCGroupsClaim, Everybody: c.OIDCEverybody},
+	}), nil
 }
 
 // endpointPath is where the MCP endpoint is.
@@ -58,10 +79,13 @@ const endpointPath = "/mcp"
 
 // newAccounts returns the accounts of the database, for whom the server is at a URL. Without one, and without limits, which only
 // a server has, nobody signs in.
-func newAccounts(records *database.Store, a *App, issuer string) *identity.Service {
-	o := identity.Options{Store: records, Record: a.audit, Limit: a.limits, Log: a.log}
+func newAccounts(records *database.Store, a *App, issuer string, through *provider.Provider) *identity.Service {
+	o := identity.Options{Store: records, Record: a.audit, Limit: a.limits, Log: a.log, Provider: through, ProviderOnly: a.config.OIDCPasswords == config.PasswordsOff}
 	if issuer != "" {
-		o.Resource, o.Party = issuer+endpointPath, passkey.New(issuer)
+		o.Resource = issuer + endpointPath
+	}
+	if issuer != "" && !o.ProviderOnly {
+		o.Party = passkey.New(issuer)
 	}
 	return identity.New(o)
 }
@@ -114,6 +138,7 @@ func (s *access) mount(mux *http.ServeMux, mcp *mcpserver.Server, m *metrics.Met
 	}
 	mount(s.oauth.Patterns(), m.Count("oauth", s.oauth.Handler()))
 	mount(web.Patterns(), m.Count("page", s.pages.Handler()))
+	mount([]string{metricsPath}, m.Count("admin", s.pages.AdminOnly(m.Handler())))
 }
 
 // admins lets nobody see a page whose token is not an administrator's; where nobody signs in, everybody may.
@@ -121,22 +146,7 @@ func (s *access) admins(next http.Handler, open bool) http.Handler {
 	if s == nil || open {
 		return next
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p, err := s.accounts.Bearer(r.Context(), r.Header.Values("Authorization"))
-		switch {
-		case err != nil && !errors.Is(err, identity.ErrToken):
-			s.log.ErrorContext(r.Context(), "check a bearer token", "error", err)
-			http.Error(w, "internal error; the operator's log has the details", http.StatusServiceUnavailable)
-		case p == nil:
-			w.Header().Set("WWW-Authenticate", `Bearer realm="runpython", scope="`+oauth.ScopeAdmin+`"`)
-			http.Error(w, "a bearer token with the scope admin is needed: `runpython token create NAME --user USER --scope admin` makes one", http.StatusUnauthorized)
-		case !oauth.Has(p.Scopes, oauth.ScopeAdmin):
-			w.Header().Set("WWW-Authenticate", `Bearer realm="runpython", error="insufficient_scope", scope="`+oauth.ScopeAdmin+`"`)
-			http.Error(w, "the token does not have the scope admin", http.StatusForbidden)
-		default:
-			next.ServeHTTP(w, r)
-		}
-	})
+	return s.pages.AdminOnly(next)
 }
 
 // SetupLink returns the link by which the first account is made, "" when nobody signs in or there is an account. It is
@@ -178,7 +188,7 @@ func OpenAccounts(ctx context.Context, c config.Config, log *slog.Logger) (*Acco
 	if err != nil {
 		return nil, errors.Join(lacking(err, c.Data), a.Close())
 	}
-	return &Accounts{Service: newAccounts(records, a, ""), app: a, records: records}, nil
+	return &Accounts{Service: newAccounts(records, a, "", nil), app: a, records: records}, nil
 }
 
 // Close lets go of the database.

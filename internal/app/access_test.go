@@ -347,12 +347,13 @@ func TestFirstAccount(t *testing.T) {
 	}
 }
 
-// On an admin address that others reach, the numbers need a token with the scope admin.
+// On an admin address that others reach, and on that for callers, the numbers need a token with the scope admin.
 func TestNumbersAreForAdministrators(t *testing.T) {
 	guesttest.Long(t)
 	s := serveSigned(t, func(c *config.Config) { c.AdminListen = "0.0.0.0:0" }, "ann")
-	ask := func(token string) int {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.Replace(s.admin, "0.0.0.0", "127.0.0.1", 1)+"/metrics", http.NoBody)
+	ask := func(address, token string) (status int, challenge, page string) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+"/metrics", http.NoBody)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -363,25 +364,38 @@ func TestNumbersAreForAdministrators(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := res.Body.Close(); err != nil {
+		text, err := io.ReadAll(res.Body)
+		if err := errors.Join(err, res.Body.Close()); err != nil {
 			t.Error(err)
 		}
-		return res.StatusCode
+		return res.StatusCode, res.Header.Get("WWW-Authenticate"), string(text)
 	}
-	want := map[string]int{"": http.StatusUnauthorized, "wrong": http.StatusUnauthorized}
-	for scope, status := range map[string]int{"run": http.StatusForbidden, "admin": http.StatusOK} {
+	type answer struct {
+		status int
+		code   string // in the challenge
+	}
+	want := map[string]answer{"": {http.StatusUnauthorized, ""}, "wrong": {http.StatusUnauthorized, "invalid_token"}}
+	for scope, a := range map[string]answer{"run": {http.StatusForbidden, "insufficient_scope"}, "admin": {http.StatusOK, ""}} {
 		token, err := s.accounts.CreateToken(t.Context(), identity.NewToken{Name: scope, User: "ann", Scopes: scope, Expires: time.Hour})
 		if err != nil {
 			t.Fatal(err)
 		}
-		want[token] = status
+		want[token] = a
 		if status, _, body := s.post(token, "tools/list", `"cursor":""`); status != http.StatusOK {
 			t.Errorf("scope %s: tools/list = %d %s", scope, status, body)
 		}
 	}
-	for token, status := range want {
-		if got := ask(token); got != status {
-			t.Errorf("metrics with %.6q = %d, want %d", token, got, status)
+	for _, address := range []string{strings.Replace(s.admin, "0.0.0.0", "127.0.0.1", 1), s.issuer} {
+		for token, w := range want {
+			status, challenge, page := ask(address, token)
+			shown := strings.Contains(page, "runpython_build_info")
+			if status != w.status || shown != (status == http.StatusOK) {
+				t.Errorf("%s/metrics with %.6q = %d, want %d; the numbers are shown: %v", address, token, status, w.status, shown)
+			}
+			asks := strings.Contains(challenge, `scope="admin"`) && strings.Contains(challenge, `resource_metadata="`+s.issuer)
+			if asks != (status != http.StatusOK) || strings.Contains(challenge, "error=") != (w.code != "") || !strings.Contains(challenge, w.code) {
+				t.Errorf("%s/metrics with %.6q: the challenge is %q, want %q in it", address, token, challenge, w.code)
+			}
 		}
 	}
 }

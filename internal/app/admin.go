@@ -7,6 +7,9 @@ import (
 	"runpython/internal/config"
 )
 
+// metricsPath is where the numbers are, on the address for operators and, for administrators, on that for callers.
+const metricsPath = "/metrics"
+
 // adminHandler serves what an operator's tools ask for. It is not for callers.
 func (a *App) adminHandler() http.Handler {
 	mux := http.NewServeMux()
@@ -28,6 +31,6 @@ func (a *App) adminHandler() http.Handler {
 		say(w, http.StatusOK, "ready\n")
 	})
 	// On an address that other machines reach, the numbers are for administrators.
-	mux.Handle("GET /metrics", a.access.admins(a.metrics.Handler(), config.IsLoopback(a.config.AdminListen)))
+	mux.Handle("GET "+metricsPath, a.access.admins(a.metrics.Handler(), config.IsLoopback(a.config.AdminListen)))
 	return mux
 }

@@ -219,7 +219,9 @@ func (a *App) openChats(ctx context.Context, python *interpreter.Interpreter, as
 	if err != nil {
 		return err
 	}
-	a.openAccess(records) //nolint:contextcheck // it lives longer than the call
+	if err := a.openAccess(records); err != nil { //nolint:contextcheck // it lives longer than the call
+		return err
+	}
 	limits := limitsOf(a.config)
 	sleep, err := a.openCheckpoints(python.Key)
 	if err != nil {

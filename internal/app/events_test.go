@@ -93,6 +93,8 @@ func TestCommandsInTheAuditLog(t *testing.T) {
 			return err
 		},
 		func() error { return a.RemoveClient(t.Context(), client) },
+		func() error { return a.Link(t.Context(), "ann", "https://login.example", "7") },
+		func() error { return a.Unlink(t.Context(), "ann", "https://login.example", "7") },
 		func() error { return a.SetDisabled(t.Context(), "ann", true) },
 		func() error { return a.SetDisabled(t.Context(), "ann", false) },
 		func() error { return a.RemoveUser(t.Context(), "ann") },
@@ -111,7 +113,7 @@ func TestCommandsInTheAuditLog(t *testing.T) {
 	}
 	want := []string{
 		"user_added uid ann", "password_changed uid ann", "token_made uid ann/job", "grant_revoked uid ann/job", "client_registered uid " + client,
-		"client_removed uid " + client, "user_disabled uid ann", "user_enabled uid ann", "user_removed uid ann",
+		"client_removed uid " + client, "user_linked uid ann", "user_unlinked uid ann", "user_disabled uid ann", "user_enabled uid ann", "user_removed uid ann",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s\nof\n%s", d, text)

@@ -12,6 +12,7 @@ import (
 	"runpython/internal/agent"
 	"runpython/internal/config"
 	"runpython/internal/limit"
+	"runpython/internal/provider"
 	"runpython/internal/sandbox"
 )
 
@@ -77,3 +78,5 @@ func RecordEvent(t *testing.T, data, event, subject, address, about string) {
 		t.Error(err)
 	}
 }
+
+func ProviderOf(c config.Config) (*provider.Provider, error) { return newProvider(c) }

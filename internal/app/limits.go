@@ -18,6 +18,7 @@ import (
 	"runpython/internal/limit"
 	"runpython/internal/metrics"
 	"runpython/internal/oauth"
+	"runpython/internal/web"
 )
 
 // limits are what each caller may do. Loopback addresses have none: behind a proxy that was not named everybody has one of
@@ -49,6 +50,22 @@ func newLimits(c config.Config, m *metrics.Metrics) *limits {
 		},
 		calls: table(c.UserCalls, time.Minute), runs: limit.NewPlaces(c.UserRuns), metrics: m,
 		connections: limit.NewPlaces(connectionsFor(ownFiles())), fromAddress: limit.NewPlaces(c.AddressConnections),
+	}
+}
+
+// shownLimits are what administrators see of what each person may do.
+func shownLimits(c config.Config) []web.Limit {
+	bound := func(n int64, text string) string {
+		if n == 0 {
+			return "any number"
+		}
+		return text
+	}
+	number := func(n int) string { return bound(int64(n), strconv.Itoa(n)) }
+	return []web.Limit{
+		{Name: "Calls in a minute (--user-calls)", Value: number(c.UserCalls)}, {Name: "Calls at once (--user-runs)", Value: number(c.UserRuns)},
+		{Name: "Chats (--user-chats)", Value: number(c.UserChats)}, {Name: "Size of the chats (--user-storage)", Value: bound(c.UserStorage, config.FormatSize(c.UserStorage))},
+		{Name: "Longest run (--run-timeout)", Value: c.RunTimeout.String()}, {Name: "Memory of a chat (--memory)", Value: config.FormatSize(c.MemoryBytes)},
 	}
 }
 

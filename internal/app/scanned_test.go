@@ -14,12 +14,14 @@ import (
 	"time"
 
 	"github.com/miekg/dns"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"runpython/internal/app"
 	"runpython/internal/certs/certstest"
 	"runpython/internal/check"
 	"runpython/internal/check/checktest"
 	"runpython/internal/check/dnssec"
+	"runpython/internal/check/probe"
 	"runpython/internal/config"
 	"runpython/internal/guesttest"
 )
@@ -84,11 +86,47 @@ func TestScanned(t *testing.T) {
 			if v := r.Diagnostics.Auth.Verdict; v != "enforced_and_verified" || r.Era != "dual" {
 				t.Errorf("the verdict is %s, the era %s", v, r.Era)
 			}
+			if profile == check.Local {
+				witness(t, r, network, roots)
+			}
 			want := map[check.Profile]int{check.Local: 100, check.VerifyMCP: 85, check.Strict: 85}[profile]
 			if r.Score == nil || *r.Score != want {
 				t.Errorf("the score is %v, want %d", r.Score, want)
 			}
 		})
+	}
+}
+
+// witness has the official SDK's client shake hands in each revision in which the scan did, which speaks MCP by hand: both agree, and
+// are shown the same tools.
+func witness(t *testing.T, r *check.Report, network publicNetwork, roots *x509.CertPool) {
+	t.Helper()
+	accepted := 0
+	for _, try := range r.Diagnostics.Transports {
+		if try.Outcome != probe.Accepted {
+			continue
+		}
+		accepted++
+		s, err := mcp.NewClient(&mcp.Implementation{Name: "witness", Version: "1"}, nil).Connect(t.Context(),
+			&mcp.StreamableClientTransport{Endpoint: r.Target, HTTPClient: tlsClient(t, roots, network.secure, network.name), DisableStandaloneSSE: true},
+			&mcp.ClientSessionOptions{ProtocolVersion: try.Revision})
+		if err != nil {
+			t.Errorf("the SDK does not connect by %s: %v", try.Revision, err)
+			continue
+		}
+		if got := s.InitializeResult().ProtocolVersion; got != try.Revision {
+			t.Errorf("the SDK speaks %s where the scan spoke %s", got, try.Revision)
+		}
+		list, err := s.ListTools(t.Context(), nil)
+		if err != nil || len(list.Tools) != len(r.Diagnostics.Tools) || list.Tools[0].Name != r.Diagnostics.Tools[0].Name {
+			t.Errorf("by %s the SDK sees %+v, %v; the scan %+v", try.Revision, list, err, r.Diagnostics.Tools)
+		}
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	}
+	if accepted < 4 {
+		t.Errorf("the scan was accepted by %d revisions", accepted)
 	}
 }
 

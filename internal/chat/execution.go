@@ -73,14 +73,8 @@ func (x *execution) run(ctx context.Context) (*Reply, error) {
 		x.problems = append(x.problems, text)
 	}
 	x.reply.ChatID = c.id
-	if !c.saved || !x.noted || result.Status == kernel.NotCode {
-		if err := x.service.save(save, c); err != nil {
-			if !c.saved || errors.Is(err, store.ErrLost) {
-				return nil, err
-			}
-			x.reply.IsError = true
-			x.problems = append(x.problems, x.service.unrecorded(ctx, c, err))
-		}
+	if err := x.record(save); err != nil {
+		return nil, err
 	}
 	x.report(Progress{Step: "saving"})
 	if err := errors.Join(x.keepFiles(save), x.keepResults(save)); err != nil {
@@ -98,6 +92,23 @@ func (x *execution) run(ctx context.Context) (*Reply, error) {
 		x.service.logEnd(ctx, c, x.service.end(c, c.loss))
 	}
 	return &x.reply, nil
+}
+
+// record writes the record of the chat after a run. Where the turn is noted next, that writes the record as well. An
+// error means that there is no chat.
+func (x *execution) record(ctx context.Context) error {
+	c := x.chat
+	if c.saved && x.noted && x.result.Status != kernel.NotCode {
+		return nil
+	}
+	if err := x.service.save(ctx, c); err != nil {
+		if !c.saved || errors.Is(err, store.ErrLost) {
+			return err
+		}
+		x.reply.IsError = true
+		x.problems = append(x.problems, x.service.unrecorded(ctx, c, err))
+	}
+	return nil
 }
 
 // wasWords reports whether what was tried as code is for a model instead, if there is one.

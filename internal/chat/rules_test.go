@@ -46,6 +46,7 @@ func TestDeletionsAreTold(t *testing.T) {
 					if _, err := s.PutFile(t.Context(), owner, id, "f", strings.NewReader(id+strings.Repeat("x", 5000-len(id)))); err != nil {
 						t.Fatal(err)
 					}
+					time.Sleep(time.Second) //nolint:forbidigo // the time of synctest: the order of use decides
 				}
 				time.Sleep(test.wait) //nolint:forbidigo // the time of synctest
 				askAs(t, s, "carol", "", "set x")

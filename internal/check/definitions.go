@@ -185,7 +185,7 @@ func (f *findings) injection() Signal {
 		s.at(place{rule: h.Rule, location: h.Path, text: f.textOf(h), message: fmt.Sprintf("%s: %s %s: %q", h.Rule, kind, h.Meaning, h.Excerpt), info: h.Warning})
 	}
 	if sure > 0 {
-		return s.as(Fail, 0, fmt.Sprintf("%d texts try to steer the model", sure))
+		return s.as(Fail, 0, fmt.Sprintf("texts that try to steer the model: %d", sure))
 	}
 	if n := len(f.hits); n > 0 {
 		return s.as(Pass, 1, fmt.Sprintf("no text tries to steer the model; %d should be looked at", n))
@@ -232,12 +232,12 @@ func (f *findings) irreversible() Signal {
 	s.Evidence = few(append(s.Evidence, lint.RunsCode(f.tools)...))
 	switch {
 	case denied > 0:
-		return s.as(Fail, 0, fmt.Sprintf("%d tools do what cannot be taken back and say that they do not", denied))
+		return s.as(Fail, 0, fmt.Sprintf("tools that do what cannot be taken back and say that they do not: %d", denied))
 	case unsaid > 0:
-		return s.as(Partial, 0.5, fmt.Sprintf("%d tools do what cannot be taken back and do not say so", unsaid))
+		return s.as(Partial, 0.5, fmt.Sprintf("tools that do what cannot be taken back and do not say so: %d", unsaid))
 	}
 	if len(found) > 0 {
-		return s.as(Pass, 1, fmt.Sprintf("%d tools do what cannot be taken back, and say so", len(found)))
+		return s.as(Pass, 1, fmt.Sprintf("tools that do what cannot be taken back, and say so: %d", len(found)))
 	}
 	return s.as(Pass, 1, "no tool seems to do what cannot be taken back")
 }

@@ -119,6 +119,12 @@ func compare(before, after Observation) []Change {
 	if len(before.Issuers) > 0 && len(after.Issuers) > 0 && !slices.Equal(before.Issuers, after.Issuers) {
 		add(Security, "the authorization servers are others")
 	}
+	compareEndpoints(before, after, add)
+	return all
+}
+
+// compareEndpoints tells what differs beneath MCP: certificate and name.
+func compareEndpoints(before, after Observation, add addFunc) {
 	if before.TLS && !after.TLS {
 		add(Security, "the certificate is valid no more")
 	}
@@ -132,7 +138,6 @@ func compare(before, after Observation) []Change {
 	default:
 		add(Environment, "the certificate was renewed")
 	}
-	return all
 }
 
 // strength orders the verdicts about authorization. What is not known is no weaker than anything.

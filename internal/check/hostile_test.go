@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"runpython/internal/check"
 	"runpython/internal/check/checktest"
@@ -263,5 +264,68 @@ func TestThousandTools(t *testing.T) {
 	r := scan(t, site, nil)
 	if len(r.Diagnostics.Tools) != 1000 || signal(t, r, "schema.usage_examples").Status != check.Pass {
 		t.Errorf("%d tools were read, examples are %+v", len(r.Diagnostics.Tools), signal(t, r, "schema.usage_examples"))
+	}
+}
+
+// TestAServerThatIsHostileInEverything: what it says in whatever place disturbs neither the report nor whoever is asked.
+func TestAServerThatIsHostileInEverything(t *testing.T) {
+	const poison = "\x1b[2J\u202etxt\u202c\u200b<script>alert(1)</script>\x07"
+	escaped, err := json.Marshal(poison)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(escaped)
+	site := good()
+	site.Names = map[string]string{"inside.test": "10.0.0.5"}
+	site.Instructions = poison
+	site.Tools = []string{`{"name":` + text + `,"title":` + text + `,"description":` + text + `,"inputSchema":{"type":"object","properties":{` + text + `:{"type":` + text + `,"description":` + text + `}}},"annotations":{"title":` + text + `}}`}
+	site.Prompts, site.Resources = []string{`{"name":` + text + `}`}, []string{`{"uri":` + text + `,"name":` + text + `}`}
+	site.Resource = map[string]any{"resource": poison, "authorization_servers": []string{"https://inside.test/" + poison, "https://169.254.169.254/", "http://10.0.0.5/", poison}}
+	site.Header = http.Header{"Server": {"a\u202eb"}, "Www-Authenticate": {`Bearer realm="` + "\u202e" + `", resource_metadata="https://inside.test/x"`}}
+	site.Plain = redirect(http.StatusFound)
+	served := checktest.Serve(t, site)
+	r, seen, err := check.Scan(t.Context(), checktest.URL, check.Options{Roots: served.Roots, Network: served})
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back any
+	if err := json.Unmarshal(report, &back); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(report), "U+202E") {
+		t.Error("the report has nothing of what was said, so this test sees nothing")
+	}
+	disturbing(t, back)
+	for _, address := range served.Dialed() {
+		if !strings.HasPrefix(address, "127.0.0.1:") {
+			t.Errorf("connected to %s", address)
+		}
+	}
+	if len(seen.Markers) == 0 {
+		t.Error("no marker is told")
+	}
+}
+
+// disturbing finds texts of a report that control terminals, turn directions, or are not seen.
+func disturbing(t *testing.T, v any) {
+	t.Helper()
+	switch v := v.(type) {
+	case string:
+		if strings.ContainsFunc(v, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }) {
+			t.Errorf("the report has %q", v)
+		}
+	case []any:
+		for _, w := range v {
+			disturbing(t, w)
+		}
+	case map[string]any:
+		for name, w := range v {
+			disturbing(t, name)
+			disturbing(t, w)
+		}
 	}
 }

@@ -63,29 +63,33 @@ func compareTools(before, after Observation, add addFunc) {
 	}
 }
 
-// compare tells what callers of the tool before would notice.
-func (before ToolShape) compare(after ToolShape, tool string, add addFunc) {
+// compareParameters tells what calls of before are wrong now.
+func (before ToolShape) compareParameters(after ToolShape, tool string, add addFunc) {
 	for _, path := range slices.Sorted(maps.Keys(before.Parameters)) {
 		was := before.Parameters[path]
 		is, ok := after.Parameters[path]
 		switch {
 		case !ok:
 			add(Breaking, "%s: parameter %s is gone", tool, path)
+			continue
 		case is == was:
 		case takesAll(is, was):
 			add(Functional, "%s: parameter %s was %s and is %s", tool, path, orAny(was), orAny(is))
 		default:
 			add(Breaking, "%s: parameter %s was %s and is %s", tool, path, orAny(was), orAny(is))
 		}
-		if ok {
-			before.compareValues(after, tool, path, add)
-		}
+		before.compareValues(after, tool, path, add)
 	}
 	for _, path := range after.Required {
 		if !slices.Contains(before.Required, path) {
 			add(Breaking, "%s: parameter %s is required now", tool, path)
 		}
 	}
+}
+
+// compare tells what callers of the tool before would notice.
+func (before ToolShape) compare(after ToolShape, tool string, add addFunc) {
+	before.compareParameters(after, tool, add)
 	for _, path := range before.Outputs {
 		if after.Outputs != nil && !slices.Contains(after.Outputs, path) {
 			add(Breaking, "%s: %s is gone from its results", tool, path)

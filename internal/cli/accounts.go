@@ -28,6 +28,11 @@ type Accounts interface {
 	SetPassword(ctx context.Context, name, password string) error
 	SetDisabled(ctx context.Context, name string, disabled bool) error
 	RemoveUser(ctx context.Context, name string) error
+	// Link says who a user is at the OpenID provider of an issuer, by the subject there; Unlink takes it back.
+	Link(ctx context.Context, name, issuer, subject string) error
+	Unlink(ctx context.Context, name, issuer, subject string) error
+	// Identities returns who users are at providers, by the ids of the users.
+	Identities(ctx context.Context) (map[string][]store.Identity, error)
 
 	// Passkeys returns those of a user, CountPasskeys how many each user has who has any, by the user's id.
 	Passkeys(ctx context.Context, u store.User) ([]store.Passkey, error)
@@ -53,6 +58,9 @@ while a server runs on it.`
 const addUserHelp = `Adds an account. The password is asked for twice on the terminal, or read with --password-stdin: one line. With
 --admin the user may also give apps the scope admin.`
 
+const linkHelp = `Says who a user is at the OpenID provider of --oidc-issuer: the claim sub, which the provider's administrators can look up.
+Whoever signs in there without being linked gets a new account. Only who is on the server's lists of the provider enters.`
+
 const tokenHelp = `Manages tokens for machines that cannot sign in: a client that sends "Authorization: Bearer TOKEN" acts for the user.` //nolint:gosec // it is no secret
 
 const createTokenHelp = `Makes a token and prints it, alone, on standard output. It is shown once: only its SHA-256 is kept.`
@@ -60,7 +68,7 @@ const createTokenHelp = `Makes a token and prints it, alone, on standard output.
 const clientHelp = `Manages apps that cannot make themselves known, or that are to be the only ones (--client-registration manual).`
 
 func (c *command) userCommand() *cobra.Command {
-	cmd := c.group("user", "Manage who may sign in", userHelp, "add, list, passwd, passkeys, disable, enable or remove")
+	cmd := c.group("user", "Manage who may sign in", userHelp, "add, list, passwd, passkeys, disable, enable, link, unlink or remove")
 	cmd.AddCommand(
 		c.add(&cobra.Command{Use: "add NAME", Short: "Add an account", Long: addUserHelp, Args: c.someArguments("user", 1)}, true, c.addUser),
 		c.add(&cobra.Command{Use: "list", Short: "List the accounts", Args: c.noArguments}, true, c.listUsers),
@@ -68,6 +76,11 @@ func (c *command) userCommand() *cobra.Command {
 		c.add(&cobra.Command{Use: "passkeys NAME", Short: "List the passkeys of a user, or remove one", Long: passkeysHelp, Args: c.someArguments("user", 1)}, true, c.passkeys),
 		c.add(&cobra.Command{Use: "disable NAME", Short: "End and forbid all that a user does", Args: c.someArguments("user", 1)}, true, c.disableUser(true)),
 		c.add(&cobra.Command{Use: "enable NAME", Short: "Let a disabled user sign in again", Args: c.someArguments("user", 1)}, true, c.disableUser(false)),
+		c.add(&cobra.Command{
+			Use: "link NAME", Short: "Let a user sign in through an OpenID provider", Long: linkHelp, Args: c.someArguments("user", 1),
+			Example: "  runpython user link ann --oidc-issuer https://accounts.google.com --subject 110169484474386276334",
+		}, true, c.linkUser),
+		c.add(&cobra.Command{Use: "unlink NAME", Short: "Take that back, and sign out everywhere", Args: c.someArguments("user", 1)}, true, c.unlinkUser),
 		c.add(&cobra.Command{Use: "remove NAME", Short: "Remove an account; its chats are nobody's then", Args: c.someArguments("user", 1)}, true, c.removeUser),
 	)
 	return cmd
@@ -165,6 +178,32 @@ func (c *command) removeUser(ctx context.Context, cfg config.Config, args []stri
 	})
 }
 
+func (c *command) linkUser(ctx context.Context, cfg config.Config, args []string) error {
+	return c.changeLink(ctx, cfg, "linked: "+args[0], func(ctx context.Context, a Accounts) error {
+		return a.Link(ctx, args[0], cfg.OIDCIssuer, cfg.Subject)
+	})
+}
+
+func (c *command) unlinkUser(ctx context.Context, cfg config.Config, args []string) error {
+	return c.changeLink(ctx, cfg, "unlinked: "+args[0], func(ctx context.Context, a Accounts) error {
+		return a.Unlink(ctx, args[0], cfg.OIDCIssuer, cfg.Subject)
+	})
+}
+
+// changeLink does what link and unlink do, and says that it was done.
+func (c *command) changeLink(ctx context.Context, cfg config.Config, done string, change func(context.Context, Accounts) error) error {
+	if cfg.OIDCIssuer == "" || cfg.Subject == "" {
+		return usagef("say who it is at which provider: --oidc-issuer URL --subject TEXT")
+	}
+	return c.withAccounts(ctx, cfg, func(ctx context.Context, a Accounts) error {
+		if err := change(ctx, a); err != nil {
+			return err
+		}
+		fmt.Fprintln(c.status, console.Clean(done))
+		return nil
+	})
+}
+
 // userJSON is the form of a user in a list with --json, a contract; tokenJSON and clientJSON likewise.
 type userJSON struct {
 	ID       string    `json:"id"`
@@ -173,6 +212,13 @@ type userJSON struct {
 	Disabled bool      `json:"disabled"`
 	Created  time.Time `json:"created"`
 	Passkeys int       `json:"passkeys"`
+	// Providers are who the user is at OpenID providers.
+	Providers []identityJSON `json:"providers"`
+}
+
+type identityJSON struct {
+	Issuer  string `json:"issuer"`
+	Subject string `json:"subject"`
 }
 
 type tokenJSON struct {
@@ -197,6 +243,10 @@ func (c *command) listUsers(ctx context.Context, cfg config.Config, _ []string) 
 		if err != nil {
 			return err
 		}
+		of, err := a.Identities(ctx)
+		if err != nil {
+			return err
+		}
 		passkeys, err := a.CountPasskeys(ctx)
 		if err != nil {
 			return err
@@ -204,7 +254,10 @@ func (c *command) listUsers(ctx context.Context, cfg config.Config, _ []string) 
 		if cfg.JSON {
 			forms := make([]userJSON, len(all))
 			for i, u := range all {
-				forms[i] = userJSON{u.ID, u.Name, u.Admin, u.Disabled, u.Created.UTC(), passkeys[u.ID]}
+				forms[i] = userJSON{u.ID, u.Name, u.Admin, u.Disabled, u.Created.UTC(), passkeys[u.ID], []identityJSON{}}
+				for _, k := range of[u.ID] {
+					forms[i].Providers = append(forms[i].Providers, identityJSON{k.Issuer, k.External})
+				}
 			}
 			return c.printJSON("users", struct {
 				Users []userJSON `json:"users"`
@@ -218,6 +271,9 @@ func (c *command) listUsers(ctx context.Context, cfg config.Config, _ []string) 
 			}
 			if u.Disabled {
 				notes += "  disabled"
+			}
+			if len(of[u.ID]) > 0 {
+				notes += "  by a provider"
 			}
 			fmt.Fprintf(&b, "%-24s  since %s%s\n", u.Name, u.Created.Local().Format(timeForm), notes)
 		}

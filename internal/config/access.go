@@ -45,6 +45,8 @@ const (
 	register = "register"
 	passwd   = "passwd"
 	passkeys = "passkeys"
+	link     = "link"
+	unlink   = "unlink"
 	erase    = "remove" // of users and clients
 )
 
@@ -64,7 +66,7 @@ func accessSettings() []setting {
 
 		entry("password-stdin", boolean(), "read the password from standard input, one line", []string{add, passwd},
 			func(c *Config) *bool { return &c.PasswordStdin }),
-		entry("admin", boolean(), "the user may give apps the scope admin", []string{add},
+		entry("admin", boolean(), "the user is an administrator, and may give apps the scope admin", []string{add},
 			func(c *Config) *bool { return &c.Admin }),
 		entry("remove", optional(word("ID")), "remove the passkey of this id", []string{passkeys},
 			func(c *Config) *string { return &c.RemovePasskey }),
@@ -72,7 +74,7 @@ func accessSettings() []setting {
 			func(c *Config) *string { return &c.User }),
 		entry("expires", days(time.Hour, 5*365*24*time.Hour), "how long the token is good", []string{create},
 			func(c *Config) *time.Duration { return &c.Expires }),
-		entry("scope", choice(ScopeRun, ScopeAdmin), "what the token is for: running code, or reading the numbers for operators as well", []string{create},
+		entry("scope", choice(ScopeRun, ScopeAdmin), "what the token is for: running code, or reading the numbers and pages for administrators as well", []string{create},
 			func(c *Config) *string { return &c.Scope }),
 		repeated("redirect-uri", word("URI"), "where the app wants people to return to; may be repeated", []string{register},
 			func(c *Config) *[]string { return &c.RedirectURIs }),

@@ -104,6 +104,20 @@ type Config struct {
 	Clients       string   // ClientsOpen, ClientsDocuments or ClientsManual
 	DocumentHosts []string // host:port, in lower case, from which documents of clients are fetched also when they are not in the internet
 
+	// Of an OpenID provider that signs people in; see CheckServe.
+
+	OIDCIssuer      string   // URL, as the provider writes it; "" for none
+	OIDCClientID    string   // of this server
+	OIDCSecret      Secret   // empty for none, or for the next one
+	OIDCSecretFile  string   // absolute path, ""
+	OIDCScopes      []string // openid among them
+	OIDCName        string   // for people, "" for its host; see ProviderName
+	OIDCDomains     []string // of verified addresses of e-mail, lower case
+	OIDCGroups      []string
+	OIDCGroupsClaim string
+	OIDCEverybody   bool   // whomever the provider signs in may enter
+	OIDCPasswords   string // PasswordsOn, or PasswordsOff: nobody signs in with one
+
 	TrustedProxies []netip.Prefix // whose word on callers' addresses is taken
 
 	// Of what each caller may do; 0 for no bound.
@@ -159,6 +173,7 @@ type Config struct {
 
 	PasswordStdin bool          // read the password from standard input
 	Admin         bool          // the user is an administrator
+	Subject       string        // of the user at the provider of OIDCIssuer
 	RemovePasskey string        // id of the passkey to remove, "" to list them
 	User          string        // name of the user whose token it is
 	Expires       time.Duration // how long a token is good
@@ -253,6 +268,10 @@ func Default(env Lookup) Config {
 		Clients:   ClientsOpen,
 		Expires:   90 * 24 * time.Hour,
 		Scope:     ScopeRun,
+
+		OIDCScopes:      []string{"openid", "email", "profile"},
+		OIDCGroupsClaim: "groups",
+		OIDCPasswords:   PasswordsOn,
 
 		HTTPListen: HTTPAuto,
 

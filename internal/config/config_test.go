@@ -107,6 +107,10 @@ func TestDefaults(t *testing.T) {
 		Expires:   90 * 24 * time.Hour,
 		Scope:     config.ScopeRun,
 
+		OIDCScopes:      []string{"openid", "email", "profile"},
+		OIDCGroupsClaim: "groups",
+		OIDCPasswords:   config.PasswordsOn,
+
 		AddressConnections:   1000,
 		AddressRequests:      3000,
 		AddressSignIns:       60,

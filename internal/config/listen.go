@@ -91,13 +91,16 @@ func (c Config) checkTLS() error {
 
 // CheckServe checks what settings of serve mean together: an address that other
 // machines can reach needs sign-in, or the word that it is to be
-// open to everybody; sign-in needs a public URL. Its error is an [Error].
+// open to everybody; sign-in needs a public URL, and a provider a list of whom to admit. Its error is an [Error].
 func (c Config) CheckServe() error {
 	if err := c.checkTLS(); err != nil {
 		return err
 	}
 	if c.Auth == AuthOAuth && c.PublicURL == "" {
 		return &Error{Where: "--auth", Value: c.Auth, Reason: "needs --public-url, the URL under which clients reach the server"}
+	}
+	if err := c.checkOIDC(); err != nil {
+		return err
 	}
 	for _, l := range []struct{ where, address string }{
 		{"--listen", c.Listen}, {"--admin-listen", c.AdminListen},

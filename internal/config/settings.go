@@ -110,7 +110,7 @@ func settings() []setting {
 			func(c *Config) *string { return &c.Output }),
 		repeated("file", word("FILE"), "put this file into /work before the run; may be repeated", []string{chat},
 			func(c *Config) *[]string { return &c.Files }),
-	}, slices.Concat(accessSettings(), servingSettings(), packageSettings(), modelSettings(), evalSettings(), keptSettings(), auditSettings())...)
+	}, slices.Concat(accessSettings(), oidcSettings(), servingSettings(), packageSettings(), modelSettings(), evalSettings(), keptSettings(), auditSettings())...)
 }
 
 // variablePrefix begins the name of each variable of a setting.

@@ -1,6 +1,12 @@
 package identity
 
-import "time"
+import (
+	"context"
+	"time"
+
+	"runpython/internal/provider"
+	"runpython/internal/store"
+)
 
 // What the tests see of the inside.
 
@@ -44,4 +50,8 @@ func Crowd(s *Service) (release func()) {
 			<-s.waiting
 		}
 	}
+}
+
+func (s *Service) UserOfPerson(ctx context.Context, p provider.Person, address string) (store.User, error) {
+	return s.userOf(ctx, p, address)
 }

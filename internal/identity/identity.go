@@ -1,9 +1,10 @@
-// Package identity knows who is asking: accounts with their passwords and passkeys, browsers that are signed in, bearer tokens of clients, and tokens
-// for machines.
+// Package identity knows who is asking: accounts with their passwords and passkeys, people whom an OpenID provider has signed in, browsers
+// that are signed in, bearer tokens of clients, and tokens for machines.
 //
 // Passwords are hashed with Argon2id (RFC 9106), a few at a time, so that sign-ins cannot use the memory up. Wrong ones are
 // answered more and more slowly, to the address that sends them only: nobody can lock somebody else out. The same holds for
-// passkeys, what a browser is asked to sign with which is good once, for a few minutes, at that browser.
+// passkeys, what a browser is asked to sign with which is good once, for a few minutes, at that browser. Somebody of a provider is
+// known by issuer and subject, never by a name or an address of e-mail, and gets an account of a name that nobody has.
 //
 // # Trust
 //
@@ -22,6 +23,7 @@ import (
 	"time"
 
 	"runpython/internal/passkey"
+	"runpython/internal/provider"
 	"runpython/internal/store"
 )
 
@@ -44,6 +46,14 @@ type Store interface {
 	SetPassword(ctx context.Context, id, password string) error
 	SetDisabled(ctx context.Context, id string, disabled bool) error
 	RemoveUser(ctx context.Context, id string) error
+
+	AddUserOf(ctx context.Context, u store.User, i store.Identity, most int) error
+	UserOf(ctx context.Context, issuer, external string) (store.User, error)
+	AddIdentity(ctx context.Context, i store.Identity, most int) error
+	RemoveIdentity(ctx context.Context, i store.Identity) error
+	Identities(ctx context.Context) ([]store.Identity, error)
+	AddDeparture(ctx context.Context, d store.Departure, ofBrowser, most int) error
+	TakeDeparture(ctx context.Context, hash, browser store.Digest, now time.Time) ([]byte, error)
 
 	AddBrowser(ctx context.Context, b store.Browser, password string, most int) error
 	Browser(ctx context.Context, hash store.Digest, now time.Time) (store.Browser, store.User, error)
@@ -88,6 +98,9 @@ const (
 	EventUserDisabled = "user_disabled"
 	EventUserEnabled  = "user_enabled"
 	EventPassword     = "password_changed"
+	EventLinked       = "user_linked"
+	EventUnlinked     = "user_unlinked"
+	EventAway         = "provider_away" // somebody could not sign in since the provider did not answer
 	EventTokenMade    = "token_made"
 	EventRevoked      = "grant_revoked"
 
@@ -103,9 +116,12 @@ type Options struct {
 	Resource string // URL of the endpoint, for which tokens are; "" where nobody asks for bearers
 	Record   Recorder
 	Limit    Limiter
-	Party    *passkey.Party   // this server, to passkeys; nil where nobody signs in with passkeys
-	Now      func() time.Time // nil means time.Now
-	Log      *slog.Logger     // nil means no log
+	Party    *passkey.Party // this server, to passkeys; nil where nobody signs in with passkeys
+	// Provider signs people in, nil for none. With ProviderOnly nobody signs in with a password.
+	Provider     *provider.Provider
+	ProviderOnly bool
+	Now          func() time.Time // nil means time.Now
+	Log          *slog.Logger     // nil means no log
 }
 
 // A Service is safe for concurrent use, and has nothing to close.

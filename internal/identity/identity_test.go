@@ -37,6 +37,7 @@ type fixture struct {
 	mu     sync.Mutex
 	now    time.Time
 	events []string
+	done   []string // events with whose they are and what they are about
 	deny   bool
 }
 
@@ -47,6 +48,7 @@ func (f *fixture) Record(_ context.Context, event, subject, _, about string) {
 		f.t.Errorf("%s is recorded with a password", event)
 	}
 	f.events = append(f.events, event)
+	f.done = append(f.done, event+" by "+subject+": "+about)
 }
 
 func (f *fixture) Allow(string, string) (time.Duration, bool) {

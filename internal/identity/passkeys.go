@@ -26,6 +26,10 @@ const (
 // HasPasskeys reports whether people can sign in with passkeys here.
 func (s *Service) HasPasskeys() bool { return s.Party != nil }
 
+// MayHavePasskeys reports whether a user can add passkeys. Who has no password signs in through the provider, which is asked each time
+// whether the person is still admitted: a passkey would be a way around it.
+func (s *Service) MayHavePasskeys(u store.User) bool { return s.HasPasskeys() && u.Password != "" }
+
 // Recent reports whether a browser has signed in so lately that it may add a passkey.
 func (s *Service) Recent(b store.Browser) bool { return s.Now().Sub(b.Created) < RecentTime }
 
@@ -150,7 +154,7 @@ func credential(k store.Passkey) passkey.Credential {
 // passkey of a name. A browser that is not Recent, a user who has MaxPasskeys, and a name that is taken or cannot be, are fault.Invalid: what
 // is refused afterwards stays in the authenticator, and is good for nothing.
 func (s *Service) AskForNewPasskey(ctx context.Context, b store.Browser, u store.User, name string) ([]byte, error) {
-	if err := s.mayAdd(b); err != nil {
+	if err := s.mayAdd(b, u); err != nil {
 		return nil, err
 	}
 	there, err := s.Passkeys(ctx, u)
@@ -174,9 +178,12 @@ func (s *Service) AskForNewPasskey(ctx context.Context, b store.Browser, u store
 	return s.Party.Creation(passkey.User{ID: u.ID, Name: u.Name}, text, known) //nolint:wrapcheck // it says what it is
 }
 
-func (s *Service) mayAdd(b store.Browser) error {
+func (s *Service) mayAdd(b store.Browser, u store.User) error {
 	if !s.HasPasskeys() {
 		return errNoPasskeys()
+	}
+	if !s.MayHavePasskeys(u) {
+		return fault.New(fault.Invalid, nil, "passkeys are for accounts with a password: you sign in through a provider")
 	}
 	if !s.Recent(b) {
 		return fault.New(fault.Invalid, nil, fmt.Sprintf("you have signed in more than %d minutes ago: sign in again to add a passkey", RecentTime/time.Minute))
@@ -200,7 +207,7 @@ type NewPasskey struct {
 // AddPasskey adds the passkey. An answer that does not hold, a name that is taken or cannot be, and a passkey that is there already are
 // fault.Invalid.
 func (s *Service) AddPasskey(ctx context.Context, n NewPasskey) error {
-	if err := s.mayAdd(n.Browser); err != nil {
+	if err := s.mayAdd(n.Browser, n.User); err != nil {
 		return err
 	}
 	text, err := s.asked(ctx, n.Browser.Hash)

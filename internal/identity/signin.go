@@ -31,6 +31,9 @@ func tooMany(wait time.Duration) error {
 
 // SignIn returns the cookie of a browser whose user has shown a password. address is that of the browser.
 func (s *Service) SignIn(ctx context.Context, name, password, address string) (cookie string, u store.User, err error) {
+	if s.ProviderOnly {
+		return "", u, fault.New(fault.Invalid, nil, "nobody signs in with a password here: sign in with "+s.Provider.Name)
+	}
 	if wait, ok := s.Limit.Allow(EventSignedIn, address); !ok {
 		return "", u, tooMany(wait)
 	}
@@ -143,6 +146,17 @@ func (s *Service) Bearer(ctx context.Context, headers []string) (*Principal, err
 		}
 	}
 	return &Principal{Subject: b.User.ID, Scopes: strings.Fields(b.Token.Scopes), Expires: b.Token.Expires}, nil
+}
+
+// Challenge returns the header WWW-Authenticate of an answer that asks for a bearer token (RFC 6750, 3; RFC 9728, 5.1): with which scope,
+// and at which URL the metadata of the resource is. code says what is wrong with the token that was there, "" when there was none, and why
+// the same in words without quotes.
+func Challenge(scope, metadata, code, why string) string {
+	parts := []string{`Bearer realm="runpython"`}
+	if code != "" {
+		parts = append(parts, `error="`+code+`"`, `error_description="`+why+`"`)
+	}
+	return strings.Join(append(parts, `scope="`+scope+`"`, `resource_metadata="`+metadata+`"`), ", ")
 }
 
 // bearerToken returns the token of Authorization headers, if that is what they are.

@@ -106,14 +106,19 @@ func (s *Service) SetDisabled(ctx context.Context, name string, disabled bool) e
 	if err != nil {
 		return err
 	}
+	return s.setDisabled(ctx, u, disabled, func(event string) { s.Record.Record(ctx, event, u.ID, "", u.Name) })
+}
+
+// setDisabled is SetDisabled, which tells of it by done.
+func (s *Service) setDisabled(ctx context.Context, u store.User, disabled bool, done func(event string)) error {
 	if err := s.Store.SetDisabled(ctx, u.ID, disabled); err != nil {
 		return fmt.Errorf("disable a user: %w", err)
 	}
-	event := EventUserEnabled
 	if disabled {
-		event = EventUserDisabled
+		done(EventUserDisabled)
+		return nil
 	}
-	s.Record.Record(ctx, event, u.ID, "", u.Name)
+	done(EventUserEnabled)
 	return nil
 }
 
@@ -140,9 +145,12 @@ type setup struct {
 	until time.Time
 }
 
-// BeginSetup returns the secret of a link to make the first account with, "" when there is an account. It is good once, for
-// an hour, in this process.
+// BeginSetup returns the secret of a link to make the first account with, "" when there is an account or nobody could sign in
+// to it with a password. It is good once, for an hour, in this process.
 func (s *Service) BeginSetup(ctx context.Context) (string, error) {
+	if s.ProviderOnly {
+		return "", nil
+	}
 	users, err := s.Users(ctx)
 	if err != nil || len(users) > 0 {
 		return "", err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
@@ -86,14 +85,9 @@ func public(method string) bool {
 	return false
 }
 
-// challenge refuses a request and says where tokens come from (RFC 6750, 3; RFC 9728, 5.1). Without a token there is no code.
+// challenge refuses a request and says where tokens come from. Without a token there is no code.
 func (e *Endpoint) challenge(w http.ResponseWriter, status int, code, why string) {
-	parts := []string{`Bearer realm="runpython"`}
-	if code != "" {
-		parts = append(parts, `error="`+code+`"`, `error_description="`+why+`"`)
-	}
-	parts = append(parts, `scope="`+e.access.Scope+`"`, `resource_metadata="`+e.access.Metadata+`"`)
-	w.Header().Set("WWW-Authenticate", strings.Join(parts, ", "))
+	w.Header().Set("WWW-Authenticate", identity.Challenge(e.access.Scope, e.access.Metadata, code, why))
 	refuse(w, status, nil, invalidRequest(why))
 }
 

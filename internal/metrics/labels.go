@@ -51,12 +51,12 @@ func authEvents() []string {
 	return []string{
 		"signed_in", "sign_in_refused", "signed_out", "user_added", "user_removed", "user_disabled", "user_enabled", "password_changed",
 		"passkey_added", "passkey_renamed", "passkey_removed", "passkey_copied",
-		"token_made", "token_issued", "token_refreshed", "token_revoked", "grant_revoked", "grant_replayed",
+		"user_linked", "user_unlinked", "provider_away", "token_made", "token_issued", "token_refreshed", "token_revoked", "grant_revoked", "grant_replayed",
 		"client_registered", "client_removed", "client_allowed", "client_denied",
 	}
 }
 
-func routes() []string { return []string{"mcp", "oauth", "page", other} }
+func routes() []string { return []string{"mcp", "oauth", "page", "admin", other} }
 
 func statuses() []string { return []string{"1xx", "2xx", "3xx", "4xx", "5xx", other} }
 

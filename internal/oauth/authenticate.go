@@ -171,14 +171,8 @@ func (s *Server) assert(ctx context.Context, c *Client, assertion, address strin
 		return wrong, err
 	}
 	now := s.Now()
-	expected := jwt.Expected{Issuer: c.ID, Subject: c.ID, AnyAudience: jwt.Audience{s.Issuer, s.Issuer + tokenPath, s.Issuer + revokePath}, Time: now}
-	switch {
-	case claims.ValidateWithLeeway(expected, assertionLeeway) != nil:
-		return "client_assertion must have the client as iss and sub, this issuer as aud, and be in its time", nil
-	case claims.Expiry == nil || claims.Expiry.Time().After(now.Add(assertionTime)):
-		return "client_assertion must have an exp that is not more than ten minutes away", nil
-	case claims.ID == "":
-		return "client_assertion must have a jti", nil
+	if wrong := s.claimsWrong(c, claims, now); wrong != "" {
+		return wrong, nil
 	}
 	// All processes on one database remember the same.
 	err = s.Store.KeepAssertion(ctx, secret.Digest(c.ID+"\x00"+claims.ID), claims.Expiry.Time().Add(assertionLeeway), now, maxAssertions)
@@ -191,6 +185,20 @@ func (s *Server) assert(ctx context.Context, c *Client, assertion, address strin
 		return "", fmt.Errorf("remember an assertion: %w", err)
 	}
 	return "", nil
+}
+
+// claimsWrong returns what is wrong with what a client says in an assertion, "" for nothing.
+func (s *Server) claimsWrong(c *Client, claims jwt.Claims, now time.Time) string {
+	expected := jwt.Expected{Issuer: c.ID, Subject: c.ID, AnyAudience: jwt.Audience{s.Issuer, s.Issuer + tokenPath, s.Issuer + revokePath}, Time: now}
+	switch {
+	case claims.ValidateWithLeeway(expected, assertionLeeway) != nil:
+		return "client_assertion must have the client as iss and sub, this issuer as aud, and be in its time"
+	case claims.Expiry == nil || claims.Expiry.Time().After(now.Add(assertionTime)):
+		return "client_assertion must have an exp that is not more than ten minutes away"
+	case claims.ID == "":
+		return "client_assertion must have a jti"
+	}
+	return ""
 }
 
 // asserted returns what an assertion says that is signed with a key of the client, or what is wrong with it. Keys that cannot be

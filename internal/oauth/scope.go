@@ -9,7 +9,7 @@ import (
 // Scopes.
 const (
 	ScopeRun   = "run"   // everything that the MCP endpoint has
-	ScopeAdmin = "admin" // the numbers for operators as well; implies ScopeRun
+	ScopeAdmin = "admin" // the numbers and pages for administrators as well; implies ScopeRun
 	// scopeOffline is what clients ask for that want refresh tokens (OpenID Connect Core, 11). It gives no right.
 	scopeOffline = "offline_access"
 )

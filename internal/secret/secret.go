@@ -31,6 +31,8 @@ const (
 	Browser = "rp_bs_" // the cookie of a browser that is signed in
 	Form    = "rp_fm_"
 	Setup   = "rp_su_"
+	SignIn  = "rp_si_" // the state of a sign-in through a provider
+	Nonce   = "rp_no_"
 )
 
 // randomBytes is how many of them a secret has.

@@ -38,6 +38,23 @@ type User struct {
 	Created  time.Time
 }
 
+// An Identity is who a user is at an OpenID provider. The two first name a person there, and nothing else does.
+type Identity struct {
+	Issuer   string // URL of the provider
+	External string // the subject, which the provider gives to nobody else
+	User     string // id
+	Created  time.Time
+}
+
+// A Departure is a sign-in whose person was sent to an OpenID provider and has to come back at the same browser.
+type Departure struct {
+	Hash    Digest // of the state
+	Browser Digest // of its cookie, though nobody is signed in
+	Attempt []byte // JSON, as package identity has written it
+	Created time.Time
+	Expires time.Time
+}
+
 // A Browser is one that a user has signed in with.
 type Browser struct {
 	Hash    Digest // of its cookie

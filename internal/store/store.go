@@ -59,6 +59,12 @@ const (
 	ReplayAsNew         // they are what the runs leave, which have not run here yet
 )
 
+// Usage is what chats need together.
+type Usage struct {
+	Chats int
+	Bytes int64 // of files, their earlier versions, results, turns and checkpoints
+}
+
 // A Lease is the right of a process to write to a chat. It ends when another process takes the chat:
 // its fence is larger, and writes with a smaller one fail with ErrLost.
 type Lease struct {

@@ -1,15 +1,18 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"runpython/internal/fault"
 	"runpython/internal/identity"
 	"runpython/internal/oauth"
 	"runpython/internal/secret"
+	"runpython/internal/store"
 )
 
 // The cookies: who is signed in, and what goes with forms of those who are not.
@@ -65,7 +68,7 @@ func (p *Pages) fromOurOpenForm(w http.ResponseWriter, r *http.Request) bool {
 func nextOf(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || u.Opaque != "" || u.Fragment != "" || strings.ContainsAny(text, "\\\r\n\t") ||
-		u.Path != oauth.AuthorizePath && u.Path != accountPath || !strings.HasPrefix(text, u.Path) {
+		!slices.Contains([]string{oauth.AuthorizePath, accountPath, adminPath, personPath}, u.Path) || !strings.HasPrefix(text, u.Path) {
 		return accountPath
 	}
 	return text
@@ -87,6 +90,40 @@ func (p *Pages) login(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.enter(w, r, cookie, next)
+}
+
+// leave sends a browser to the provider.
+func (p *Pages) leave(w http.ResponseWriter, r *http.Request) {
+	if !p.fromOurOpenForm(w, r) {
+		return
+	}
+	next := nextOf(r.PostForm.Get("next"))
+	to, err := p.Accounts.BeginAtProvider(r.Context(), p.cookie(r, formCookie), next, p.Address(r))
+	if err != nil {
+		p.notSignedIn(w, r, next, err)
+		return
+	}
+	redirect(w, to)
+}
+
+// comeBack signs a browser in that comes from the provider. The request is a link of another site: what counts is the state, which is
+// for this browser alone.
+func (p *Pages) comeBack(w http.ResponseWriter, r *http.Request) {
+	cookie, next, err := p.Accounts.FinishAtProvider(r.Context(), p.cookie(r, formCookie), r.URL.Query(), p.Address(r))
+	if err != nil {
+		p.notSignedIn(w, r, nextOf(next), err)
+		return
+	}
+	p.enter(w, r, cookie, nextOf(next))
+}
+
+// notSignedIn says why the provider has not signed somebody in, and lets the person try again, or in another way. The log has the cause.
+func (p *Pages) notSignedIn(w http.ResponseWriter, r *http.Request, next string, err error) {
+	kind, message := fault.Shown(err)
+	if kind == fault.Invalid || kind == fault.Busy {
+		p.Log.WarnContext(r.Context(), "nobody was signed in through the provider", "error", err)
+	}
+	p.showSignIn(w, r, p.status(w, r, kind, err), view{Problem: sentence(message), Next: next, ByProvider: true})
 }
 
 // enter signs a browser in and sends it on.
@@ -166,21 +203,14 @@ type outcome struct {
 }
 
 func (p *Pages) showAccount(w http.ResponseWriter, r *http.Request, v visitor, o outcome) {
-	grants, err := p.Accounts.Grants(r.Context(), v.user)
+	grants, err := p.grants(r.Context(), v.user)
 	if err != nil {
 		p.fail(w, r, err)
 		return
 	}
-	shown := view{Title: "Your account", User: v.user.Name, CSRF: v.csrf, Done: o.done, Problem: o.problem}
-	now := p.Now()
-	for _, g := range grants {
-		if !now.Before(g.Expires) {
-			continue
-		}
-		shown.Grants = append(shown.Grants, shownGrant{
-			ID: g.ID, Name: g.Name, Host: g.Host, Machine: g.Client == "", Rights: strings.Fields(g.Scopes),
-			Since: g.Created.UTC().Format(dayForm), Used: g.Used.UTC().Format(dayForm), Until: g.Expires.UTC().Format(dayForm),
-		})
+	shown := view{Title: "Your account", User: v.user.Name, CSRF: v.csrf, Done: o.done, Problem: o.problem, Grants: grants}
+	if v.user.Admin {
+		shown.AdminPath = adminPath
 	}
 	if err := p.addPasskeys(r, v, &shown); err != nil {
 		p.fail(w, r, err)
@@ -190,6 +220,22 @@ func (p *Pages) showAccount(w http.ResponseWriter, r *http.Request, v visitor, o
 		p.allow(w.Header(), "'self'", scripted)
 	}
 	p.show(w, o.status, "account", shown)
+}
+
+// grants returns what acts for a user now.
+func (p *Pages) grants(ctx context.Context, u store.User) (shown []shownGrant, err error) {
+	all, err := p.Accounts.Grants(ctx, u)
+	now := p.Now()
+	for _, g := range all {
+		if !now.Before(g.Expires) {
+			continue
+		}
+		shown = append(shown, shownGrant{
+			ID: g.ID, Name: g.Name, Host: g.Host, Machine: g.Client == "", Rights: strings.Fields(g.Scopes),
+			Since: g.Created.UTC().Format(dayForm), Used: g.Used.UTC().Format(dayForm), Until: g.Expires.UTC().Format(dayForm),
+		})
+	}
+	return shown, err //nolint:wrapcheck // it says what it is
 }
 
 func (p *Pages) disconnect(w http.ResponseWriter, r *http.Request, v visitor) {

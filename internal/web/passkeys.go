@@ -72,9 +72,16 @@ func (p *Pages) passkeyLogin(w http.ResponseWriter, r *http.Request) {
 // showSignIn shows the page to sign in, with what has gone wrong before.
 func (p *Pages) showSignIn(w http.ResponseWriter, r *http.Request, status int, v view) {
 	v.Title, v.CSRF, v.HasPasskeys = "Sign in", p.formSecret(w, r), p.Accounts.HasPasskeys()
-	if v.HasPasskeys {
-		p.allow(w.Header(), "'self'", scripted)
+	v.Passwords = !p.Accounts.ProviderOnly
+	where, script := "'self'", ""
+	if provider := p.Accounts.Provider; provider != nil {
+		v.Provider = provider.Name
+		where = formsTo(provider.Issuer)
 	}
+	if v.HasPasskeys {
+		script = scripted
+	}
+	p.allow(w.Header(), where, script)
 	p.show(w, status, "signin", v)
 }
 
@@ -128,7 +135,7 @@ type shownPasskey struct {
 
 // addPasskeys adds to the view of an account what is shown of its passkeys.
 func (p *Pages) addPasskeys(r *http.Request, visitor visitor, v *view) error {
-	v.HasPasskeys = p.Accounts.HasPasskeys()
+	v.HasPasskeys = p.Accounts.MayHavePasskeys(visitor.user)
 	if !v.HasPasskeys {
 		return nil
 	}

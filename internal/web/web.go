@@ -1,5 +1,5 @@
-// Package web has the pages for people: signing in, saying yes or no to an app, seeing and ending what is allowed, and making the first
-// account. What they mean is decided by packages identity and oauth.
+// Package web has the pages for people: signing in, also through an OpenID provider, saying yes or no to an app, seeing and ending what is allowed, and making the first
+// account; and those for administrators, who see who may sign in and what acts for whom, and end it. What they mean is decided by packages identity and oauth.
 //
 // The pages are rendered here, need no script, and fit on 320 pixels; colours follow the system. Their style is inside of
 // them, and named by its digest in the policy of each page, so that nothing else is loaded, run or framed. Those where people use
@@ -44,6 +44,9 @@ import (
 //go:embed pages/pages.html
 var pagesText string
 
+//go:embed pages/admin.html
+var adminText string
+
 //go:embed pages/passkeys.html
 var passkeysText string
 
@@ -68,12 +71,14 @@ type Consents interface {
 	TakeConsent(ctx context.Context, hash, browser store.Digest, now time.Time) ([]byte, error)
 }
 
-// Options say what the pages belong to. All but Now and Log are required.
+// Options say what the pages belong to. All but Limits, Now and Log are required.
 type Options struct {
 	Issuer   string // URL without a path
 	Accounts *identity.Service
 	OAuth    *oauth.Server
 	Consents Consents
+	Chats    Chats
+	Limits   []Limit                    // that administrators see
 	Address  func(*http.Request) string // of the caller
 	Now      func() time.Time           // nil means time.Now
 	Log      *slog.Logger               // nil means no log
@@ -98,7 +103,7 @@ func New(o Options) *Pages {
 	}
 	sum := sha256.Sum256([]byte(styleText))
 	return &Pages{
-		Options: o, templates: template.Must(template.New("pages").Parse(pagesText + passkeysText)), style: template.CSS(styleText), //nolint:gosec // it is ours
+		Options: o, templates: template.Must(template.New("pages").Parse(pagesText + passkeysText + adminText)), style: template.CSS(styleText), //nolint:gosec // it is ours
 		policy: "style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'", secure: strings.HasPrefix(o.Issuer, "https://"),
 	}
 }
@@ -106,19 +111,26 @@ func New(o Options) *Pages {
 // Paths of the pages beside oauth.AuthorizePath.
 const (
 	loginPath     = "/login"
+	leavePath     = "/login/provider"
+	returnPath    = "/login/callback"
 	accountPath   = "/account"
 	logoutPath    = "/logout"
 	signedOutPath = "/signed-out"
 	setupPath     = "/setup"
+	adminPath     = "/admin"
+	personPath    = "/admin/person"
 )
 
 // Patterns are the paths that Handler serves.
 func Patterns() []string {
 	return []string{
-		oauth.AuthorizePath, loginPath, accountPath, logoutPath, signedOutPath, setupPath,
+		oauth.AuthorizePath, loginPath, leavePath, returnPath, accountPath, logoutPath, signedOutPath, setupPath, adminPath, personPath,
 		passkeyScriptPath, passkeyLoginPath, passkeyLoginOptionsPath, passkeyAccountPath, passkeyAccountOptionsPath,
 	}
 }
+
+// ReturnURL returns where people come back to from an OpenID provider.
+func ReturnURL(issuer string) string { return issuer + returnPath }
 
 // SetupURL returns the link by which the first account is made.
 func SetupURL(issuer, link string) string {
@@ -132,12 +144,17 @@ func (p *Pages) Handler() http.Handler {
 	mux.HandleFunc("POST "+oauth.AuthorizePath, p.signedInOr(p.decide))
 	mux.HandleFunc("GET "+loginPath, p.showLogin)
 	mux.HandleFunc("POST "+loginPath, p.login)
+	mux.HandleFunc("POST "+leavePath, p.leave)
+	mux.HandleFunc("GET "+returnPath, p.comeBack)
 	mux.HandleFunc("GET "+accountPath, p.signedInOr(p.account))
 	mux.HandleFunc("POST "+accountPath, p.signedInOr(p.disconnect))
 	mux.HandleFunc("POST "+logoutPath, p.signedInOr(p.logout))
 	mux.HandleFunc("GET "+signedOutPath, func(w http.ResponseWriter, _ *http.Request) {
 		p.show(w, http.StatusOK, "signedout", view{Title: "Signed out"})
 	})
+	mux.HandleFunc("GET "+adminPath, p.adminOr(p.showPeople))
+	mux.HandleFunc("GET "+personPath, p.adminOr(p.showPerson))
+	mux.HandleFunc("POST "+personPath, p.adminOr(p.changePerson))
 	mux.HandleFunc("GET "+setupPath, p.showSetup)
 	mux.HandleFunc("POST "+setupPath, p.setup)
 	p.handlePasskeys(mux)
@@ -179,14 +196,19 @@ type view struct {
 	CSRF    string
 
 	Next, Name string // of signing in
+	Provider   string // the name of who else signs people in, "" for nobody
+	Passwords  bool   // people sign in with one
 	Link       string // of setting up
 	Request    *oauth.Authorization
 	Form       string // secret of the request
 	Grants     []shownGrant
 	Done       string
+	AdminPath  string // for who is an administrator, "" for others
+	Admin      adminView
 
 	HasPasskeys bool // this server has them
 	ByPasskey   bool // the problem is of one
+	ByProvider  bool // it is of the provider
 	Recent      bool // one may be added
 	Passkeys    []shownPasskey
 	NewPasskey  string // a name for one more

@@ -83,7 +83,7 @@ func siteOf(t *testing.T, documents oauth.FetcherOptions) *site {
 		Issuer: issuer, Resource: issuer + "/mcp", Store: db, Registration: oauth.RegistrationOpen, Record: s, Limit: s, Address: address, Now: s.clock,
 		Fetcher: oauth.NewFetcher(documents),
 	})
-	s.handler = web.New(web.Options{Issuer: issuer, Accounts: s.accounts, OAuth: s.oauth, Consents: db, Address: address, Now: s.clock}).Handler()
+	s.handler = web.New(web.Options{Issuer: issuer, Accounts: s.accounts, OAuth: s.oauth, Consents: db, Chats: db, Limits: []web.Limit{{Name: "calls", Value: "600 & more"}}, Address: address, Now: s.clock}).Handler()
 	return s
 }
 
@@ -432,11 +432,13 @@ func TestHeaders(t *testing.T) {
 	s := newSite(t)
 	in := s.browser()
 	in.signIn("")
+	root, _ := s.administrator()
 	style := regexp.MustCompile(`(?s)<style>(.*)</style>`)
 	for name, res := range map[string]*http.Response{
 		"sign in": s.browser().send(http.MethodGet, "/login", nil, nil), "signed out": s.browser().send(http.MethodGet, "/signed-out", nil, nil),
 		"account": in.send(http.MethodGet, "/account", nil, nil), "a problem": in.send(http.MethodGet, "/authorize", nil, nil),
 		"consent": in.send(http.MethodGet, ask(s.client("App", callback), callback), nil, nil), "set-up": s.browser().send(http.MethodGet, "/setup?link=x", nil, nil),
+		"people": root.send(http.MethodGet, "/admin", nil, nil), "a person": root.send(http.MethodGet, "/admin/person?id="+s.user.ID, nil, nil),
 		"forged": in.send(http.MethodPost, "/account", nil, map[string]string{"Sec-Fetch-Site": "cross-site"}),
 	} {
 		page := read(t, res)

@@ -56,7 +56,7 @@ func ParseServer(text string) (Server, error) {
 // Exchange implements Resolver.
 func (s Server) Exchange(ctx context.Context, q *dns.Msg) (*dns.Msg, error) {
 	if strings.HasPrefix(s.Address, "https://") {
-		return ByHTTPS{URL: s.Address, Client: http.DefaultClient}.Exchange(ctx, q)
+		return ByHTTPS{URL: s.Address, Client: &http.Client{Timeout: httpsTime}}.Exchange(ctx, q)
 	}
 	a, _, err := (&dns.Client{Net: "udp", Timeout: queryTime, UDPSize: 4096}).ExchangeContext(ctx, q, s.Address)
 	if err == nil && !a.Truncated {

@@ -79,10 +79,7 @@ type writer struct {
 func (w *writer) add(r rune, at int, text string) {
 	switch {
 	case r >= 0xE0020 && r <= 0xE007F:
-		// The flags of England, Scotland and Wales are spelled in tags.
-		if w.flag--; w.flag < 0 {
-			w.n.hide(at)
-		}
+		w.tag(at)
 		if r == 0xE007F {
 			return
 		}
@@ -95,14 +92,24 @@ func (w *writer) add(r rune, at int, text string) {
 		w.flag = 6
 	}
 	w.run, w.unseen = 0, 0
+	if letter, shown := folded(r); shown {
+		w.shown(r, letter, at, text)
+	}
+}
+
+// tag notes a character that spells a flag, as those of England, Scotland and Wales are, or else a text that nobody sees.
+func (w *writer) tag(at int) {
+	if w.flag--; w.flag < 0 {
+		w.n.hide(at)
+	}
+}
+
+// shown writes the letter that a character looks like.
+func (w *writer) shown(r, letter rune, at int, text string) {
 	before := w.last
 	w.last = r
-	r, shown := folded(r)
 	switch {
-	case !shown:
-		w.last = before
-		return
-	case unicode.IsSpace(r):
+	case unicode.IsSpace(letter):
 		w.spaces++
 	default:
 		if w.spaces >= farSpaces && w.n.far < 0 {
@@ -111,16 +118,16 @@ func (w *writer) add(r rune, at int, text string) {
 		w.spaces = 0
 	}
 	switch {
-	case r == '\n' && goesOn(text[min(len(text), at+1):]), r == '_', r == '\t', r == '\r', unicode.Is(unicode.Zs, r):
+	case letter == '\n' && goesOn(text[min(len(text), at+1):]), letter == '_', letter == '\t', letter == '\r', unicode.Is(unicode.Zs, letter):
 		w.last = ' '
 		if before != ' ' {
 			w.write(' ', at)
 		}
-	case unicode.IsUpper(r) && unicode.IsLower(before):
+	case unicode.IsUpper(letter) && unicode.IsLower(before):
 		w.write(' ', at)
-		w.write(unicode.ToLower(r), at)
+		w.write(unicode.ToLower(letter), at)
 	default:
-		w.write(unicode.ToLower(r), at)
+		w.write(unicode.ToLower(letter), at)
 	}
 }
 

@@ -90,6 +90,26 @@ func (s *Store) Stored(ctx context.Context) (map[string]int64, error) {
 	return all, err
 }
 
+// Usage returns how many chats each owner has, and what Stored says of them, by the owner.
+func (s *Store) Usage(ctx context.Context) (map[string]store.Usage, error) {
+	type use struct {
+		owner string
+		store.Usage
+	}
+	uses, err := query(ctx, s, question{"count the chats", `SELECT chats.subject, COUNT(*), CAST(COALESCE(SUM(sums.bytes), 0) AS BIGINT) FROM chats
+		LEFT JOIN (SELECT chat, SUM(bytes) AS bytes FROM (` + storedParts + `) AS parts GROUP BY chat) AS sums ON sums.chat = chats.id GROUP BY chats.subject`, nil}, func(r row) (one use, err error) {
+		var owner []byte
+		err = r.Scan(&owner, &one.Chats, &one.Bytes)
+		one.owner = string(owner)
+		return one, err //nolint:wrapcheck // query does
+	})
+	all := make(map[string]store.Usage, len(uses))
+	for _, one := range uses {
+		all[one.owner] = one.Usage
+	}
+	return all, err
+}
+
 // DeleteChat removes a chat with all that belongs to it, and returns the contents and the folders of checkpoints that it had.
 func (s *Store) DeleteChat(ctx context.Context, l store.Lease) (gone store.Undone, err error) {
 	err = s.writeTo(ctx, "delete a chat", l, func(tx *sql.Tx) error {

@@ -24,7 +24,7 @@ func (s *Store) CopyTo(ctx context.Context, file string) (Copy, error) {
 	var c Copy
 	err := s.dialect.Copy(ctx, s.read, file, func(db *sql.DB) error {
 		for _, statement := range []string{`DELETE FROM checkpoints`, `UPDATE chats SET holder = NULL, wanted = 0`, `DELETE FROM processes`,
-			`DELETE FROM consents`, `DELETE FROM challenges`, `DELETE FROM codes`, `DELETE FROM browsers`} {
+			`DELETE FROM consents`, `DELETE FROM challenges`, `DELETE FROM codes`, `DELETE FROM browsers`, `DELETE FROM departures`} {
 			if _, err := db.ExecContext(ctx, statement); err != nil {
 				return err //nolint:wrapcheck // explain does
 			}

@@ -307,7 +307,7 @@ func (s *Store) RemoveToken(ctx context.Context, hash store.Digest, client strin
 func (s *Store) SweepAccounts(ctx context.Context, now, unused time.Time) error {
 	return s.change(ctx, "remove what has expired", func(tx *sql.Tx) error {
 		err := each(ctx, tx, []string{
-			`DELETE FROM consents WHERE expires <= $1`, `DELETE FROM challenges WHERE expires <= $1`, `DELETE FROM browsers WHERE expires <= $1`,
+			`DELETE FROM consents WHERE expires <= $1`, `DELETE FROM challenges WHERE expires <= $1`, `DELETE FROM browsers WHERE expires <= $1`, `DELETE FROM departures WHERE expires <= $1`,
 			`DELETE FROM tokens WHERE expires <= $1`, `DELETE FROM grants WHERE expires <= $1`, `DELETE FROM assertions WHERE expires <= $1`,
 		}, nanoseconds(now))
 		if err != nil {

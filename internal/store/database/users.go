@@ -19,22 +19,24 @@ func scanUser(r row) (u store.User, err error) {
 
 // AddUser adds a user, unless there are as many as most already (store.ErrFull) or one has the name (store.ErrExists).
 func (s *Store) AddUser(ctx context.Context, u store.User, most int) error {
-	return s.change(ctx, "add a user", func(tx *sql.Tx) error {
-		added, err := affected(tx.ExecContext(ctx, `INSERT INTO users (id, name, password, admin, disabled, created)
+	return s.change(ctx, "add a user", func(tx *sql.Tx) error { return addUser(ctx, tx, u, most) })
+}
+
+func addUser(ctx context.Context, tx *sql.Tx, u store.User, most int) error {
+	added, err := affected(tx.ExecContext(ctx, `INSERT INTO users (id, name, password, admin, disabled, created)
 			SELECT $1, $2, $3, CAST($4 AS BIGINT), CAST($5 AS BIGINT), CAST($6 AS BIGINT) WHERE (SELECT COUNT(*) FROM users) < $7
 			ON CONFLICT DO NOTHING`, u.ID, u.Name, u.Password, number(u.Admin), number(u.Disabled), nanoseconds(u.Created), most))
-		if err != nil || added {
-			return err
-		}
-		var taken bool
-		if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM users WHERE name = $1)`, u.Name).Scan(&taken); err != nil {
-			return err //nolint:wrapcheck // change does
-		}
-		if taken {
-			return store.ErrExists
-		}
-		return store.ErrFull
-	})
+	if err != nil || added {
+		return err
+	}
+	var taken bool
+	if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM users WHERE name = $1)`, u.Name).Scan(&taken); err != nil {
+		return err //nolint:wrapcheck // change does
+	}
+	if taken {
+		return store.ErrExists
+	}
+	return store.ErrFull
 }
 
 // User returns the user with an id.

@@ -236,3 +236,17 @@ func testMany(t *testing.T, d Database) {
 	}
 	d.wantEmpty(t)
 }
+
+func testUsage(t *testing.T, d Database) {
+	s, other := d.open(t), d.open(t)
+	got, err := s.Usage(t.Context())
+	equal(t, "usage of nothing", map[string]store.Usage{}, got, err)
+	for _, c := range []store.Chat{{ID: "a", Owner: "u1"}, {ID: "b", Owner: "u1"}, {ID: "c"}, {ID: "d", Owner: "\xff"}} {
+		l := begin(t, s, c)
+		if c.ID != "b" {
+			saveFiles(t, s, l, store.File{Path: "x", Hash: "1", Size: 1 << 40}, store.File{Path: "y", Hash: "2", Size: 7})
+		}
+	}
+	got, err = other.Usage(t.Context())
+	equal(t, "usage", map[string]store.Usage{"u1": {Chats: 2, Bytes: 1<<40 + 7}, "": {Chats: 1, Bytes: 1<<40 + 7}, "\xff": {Chats: 1, Bytes: 1<<40 + 7}}, got, err)
+}
