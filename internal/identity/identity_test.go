@@ -301,6 +301,35 @@ func TestBusyIsNoWrongPassword(t *testing.T) {
 	kind(t, "wrong ones still count", err, fault.Busy, "try again in 5 s")
 }
 
+// A careless store adds a user beyond the bound, as databases do where two who add one at once do not see each other.
+type careless struct{ *database.Store }
+
+func (s careless) AddUser(ctx context.Context, u store.User, _ int) error {
+	return s.Store.AddUser(ctx, u, 100)
+}
+
+// A link makes one account, whatever the database does with several at once.
+func TestSetupOnce(t *testing.T) {
+	f := newFixture(t)
+	s := identity.New(identity.Options{Store: careless{f.store}, Record: f, Limit: f})
+	link, err := s.BeginSetup(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			if _, err := s.FinishSetup(t.Context(), link, fmt.Sprint("ann", i), good); err != nil {
+				kind(t, "one of the others", err, fault.NotFound, "not good any more")
+			}
+		})
+	}
+	all.Wait()
+	if users, err := s.Users(t.Context()); len(users) != 1 || err != nil {
+		t.Errorf("%d accounts, %v; want 1", len(users), err)
+	}
+}
+
 // A changing store gives users another password just when they are let in.
 type changing struct{ *database.Store }
 
