@@ -1,6 +1,7 @@
 package oauth_test
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -23,6 +24,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"runpython/internal/oauth"
+	"runpython/internal/store"
+	"runpython/internal/store/database"
 )
 
 func TestRegister(t *testing.T) {
@@ -273,7 +276,17 @@ func TestClientsWithKeys(t *testing.T) {
 	if a := other.form("/token", again); a.code() != "invalid_client" || !strings.Contains(a.text, "used before") {
 		t.Errorf("again, at another process: %s", a.text)
 	}
+	crowded := fixtureOn(t, f.store, func(o *oauth.Options) { o.Store = full{f.store} })
+	again.Set("client_assertion", own.sign(claims(nil)))
+	if a := crowded.form("/token", again); a.status != http.StatusServiceUnavailable || a.code() != "temporarily_unavailable" || a.header.Get("Retry-After") == "" {
+		t.Errorf("beside too many others: %d %v %s", a.status, a.header, a.text)
+	}
 }
+
+// full has no room for assertions.
+type full struct{ *database.Store }
+
+func (full) KeepAssertion(context.Context, store.Digest, time.Time, time.Time, int) error { return store.ErrFull }
 
 func TestDocuments(t *testing.T) {
 	var mu sync.Mutex
