@@ -286,7 +286,9 @@ func TestClientsWithKeys(t *testing.T) {
 // full has no room for assertions.
 type full struct{ *database.Store }
 
-func (full) KeepAssertion(context.Context, store.Digest, time.Time, time.Time, int) error { return store.ErrFull }
+func (full) KeepAssertion(context.Context, store.Digest, time.Time, time.Time, int) error {
+	return store.ErrFull
+}
 
 func TestDocuments(t *testing.T) {
 	var mu sync.Mutex
