@@ -220,6 +220,20 @@ func TestThrottle(t *testing.T) {
 	kind(t, "a mapped address", wrong("ann", "::ffff:203.0.113.9"), fault.Invalid, "")
 }
 
+// A few wrong passwords a day add up to nothing, however many people share an address.
+func TestThrottleForgets(t *testing.T) {
+	a := identity.NewAttempts()
+	now := time.Unix(1_800_000_000, 0)
+	for day := range 30 {
+		for i := range 4 {
+			if wait := a.Begin("ann", home, now); wait != 0 {
+				t.Fatalf("attempt %d of day %d waits %v", i, day, wait)
+			}
+		}
+		now = now.Add(24 * time.Hour)
+	}
+}
+
 // An address that tries many accounts is slowed down as well; what is counted is bounded.
 func TestThrottleOfManyAccounts(t *testing.T) {
 	a := identity.NewAttempts()
