@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"runpython/internal/app"
@@ -66,6 +67,29 @@ func TestRequestsOfAnAddress(t *testing.T) {
 		}
 		if served != 10_020 {
 			t.Errorf("%d of 10,020 requests from loopback and from 10,000 addresses were served", served)
+		}
+	})
+}
+
+// Whoever makes the headers of a trusted proxy contradict each other does not pass for the proxy, which is on loopback and has no limits.
+func TestRequestsWithContradictingHeaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := unset()
+		c.AddressRequests = 3
+		trust := caller.NewTrust([]netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")})
+		h := trust.Handler(app.LimitRequests(c, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})))
+		codes := make(map[int]int)
+		for range 10 {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/mcp", http.NoBody)
+			r.RemoteAddr = "127.0.0.1:4711"
+			r.Header.Set("X-Forwarded-For", "192.0.2.1")
+			r.Header.Set("Forwarded", "for=198.51.100.7") // the caller's, which the proxy has passed on
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			codes[w.Code]++
+		}
+		if diff := cmp.Diff(map[int]int{http.StatusOK: 3, http.StatusTooManyRequests: 7}, codes); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
 }

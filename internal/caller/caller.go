@@ -8,7 +8,8 @@
 //
 // Everything in a request is a stranger's, apart from what a trusted proxy has added itself. Proxies
 // pass on headers that they do not know, so two kinds of headers that contradict each other are both
-// dropped. Headers that were not believed are removed, so that nothing later reads them.
+// dropped, and whoever sent them has no other address than [Unknown]: that of the proxy is often one of loopback, which
+// limits spare. Headers that were not believed are removed, so that nothing later reads them.
 //
 // # Failure
 //
@@ -36,6 +37,9 @@ func (o Origin) String() string {
 	}
 	return o.Address.String()
 }
+
+// Unknown is the address of all callers behind trusted proxies whose headers contradict each other. It is nobody's own.
+func Unknown() netip.Addr { return netip.IPv6Unspecified() }
 
 // originKey is the key of an Origin in a context.
 type originKey struct{}
@@ -112,7 +116,7 @@ func (t *Trust) origin(r *http.Request) (Origin, string) {
 	case x.isNone():
 		told = standard
 	case !standard.isNone() && standard.address != x.address: // one of them is a stranger's
-		return direct, r.Host
+		return Origin{Address: Unknown(), Secure: direct.Secure}, r.Host
 	}
 	origin, host := direct, r.Host
 	if told.address.IsValid() {

@@ -83,9 +83,10 @@ func TestOrigin(t *testing.T) {
 		{name: "headers that agree", from: proxy, address: "198.51.100.1", https: true, header: http.Header{
 			"X-Forwarded-For": {"198.51.100.1"}, "X-Forwarded-Proto": {"https"}, "Forwarded": {"for=198.51.100.1"},
 		}},
-		{name: "headers that do not agree", from: proxy, address: "10.0.0.1", header: http.Header{
+		{name: "headers that do not agree", from: proxy, address: "::", header: http.Header{
 			"X-Forwarded-For": {"198.51.100.1"}, "X-Forwarded-Proto": {"https"}, "Forwarded": {"for=1.1.1.1;host=evil.example"},
 		}},
+		{name: "an address that only one has", from: proxy, address: "::", header: http.Header{"X-Forwarded-Proto": {"https"}, "Forwarded": {"for=1.1.1.1"}}},
 		{name: "others' headers", from: proxy, address: "10.0.0.1", header: http.Header{"X-Real-Ip": {"1.1.1.1"}, "True-Client-Ip": {"1.1.1.1"}}},
 		{name: "OAU-07 host from a stranger", from: stranger, address: "203.0.113.9", header: http.Header{"X-Forwarded-Host": {"evil.example"}}},
 		{name: "OAU-06 scheme from a proxy", from: proxy, address: "10.0.0.1", https: true, header: http.Header{"X-Forwarded-Proto": {"https"}}},

@@ -60,7 +60,7 @@ func (c *Certificates) Close() { c.close() }
 const maxAge = "max-age=31536000"
 
 // Strict adds Strict-Transport-Security (RFC 6797) to all answers of next that go over TLS, as secure says of a request,
-// but not under names of loopback, which other programs share.
+// but not under localhost, which other programs share, and addresses, where it means nothing (8.1.1 there).
 func Strict(next http.Handler, secure func(*http.Request) bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, _ := splitHost(r.Host)

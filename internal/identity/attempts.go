@@ -66,7 +66,8 @@ func (a *attempts) begin(account, address string, now time.Time) time.Duration {
 	return 0
 }
 
-// forgive takes back the attempts of an account from an address, since the last one was right.
+// forgive forgets the attempts of an account from an address, since the last one was right. Of those of the address for all accounts it
+// takes back that one alone: who has an account must not guess at others for free.
 func (a *attempts) forgive(account, address string) {
 	address = network(address)
 	a.mu.Lock()
@@ -77,14 +78,22 @@ func (a *attempts) forgive(account, address string) {
 	a.put(attempt{"", address}, all)
 }
 
+// takeBack takes back one attempt of an account from an address, since nobody has looked at what it showed.
+func (a *attempts) takeBack(account, address string) {
+	address = network(address)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, k := range []attempt{{account, address}, {"", address}} {
+		f := a.get(k)
+		f.count--
+		a.put(k, f)
+	}
+}
+
 // wait returns how long an attempt has to wait. The caller holds a.mu.
 func (a *attempts) wait(k attempt, free int, now time.Time) time.Duration {
 	f := a.get(k)
-	if f.count < free {
-		return 0
-	}
-	if now.Sub(f.last) >= forgetAfter {
-		a.put(k, failures{})
+	if f.count < free || now.Sub(f.last) >= forgetAfter {
 		return 0
 	}
 	wait := waitMost
@@ -96,7 +105,11 @@ func (a *attempts) wait(k attempt, free int, now time.Time) time.Duration {
 
 // count adds an attempt. The caller holds a.mu.
 func (a *attempts) count(k attempt, now time.Time) {
-	a.put(k, failures{a.get(k).count + 1, now})
+	f := a.get(k)
+	if now.Sub(f.last) >= forgetAfter {
+		f.count = 0
+	}
+	a.put(k, failures{f.count + 1, now})
 }
 
 // get returns what is remembered of an attempt. The caller holds a.mu.

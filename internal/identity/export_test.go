@@ -40,6 +40,18 @@ func Occupy(s *Service) (release func()) {
 	}
 }
 
+// Crowd takes the places of all that wait to be hashed, until release is called.
+func Crowd(s *Service) (release func()) {
+	for range maxWaiting {
+		s.waiting <- struct{}{}
+	}
+	return func() {
+		for range maxWaiting {
+			<-s.waiting
+		}
+	}
+}
+
 func (s *Service) UserOfPerson(ctx context.Context, p provider.Person, address string) (store.User, error) {
 	return s.userOf(ctx, p, address)
 }

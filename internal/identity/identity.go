@@ -55,7 +55,7 @@ type Store interface {
 	AddDeparture(ctx context.Context, d store.Departure, ofBrowser, most int) error
 	TakeDeparture(ctx context.Context, hash, browser store.Digest, now time.Time) ([]byte, error)
 
-	AddBrowser(ctx context.Context, b store.Browser, most int) error
+	AddBrowser(ctx context.Context, b store.Browser, password string, most int) error
 	Browser(ctx context.Context, hash store.Digest, now time.Time) (store.Browser, store.User, error)
 	RemoveBrowser(ctx context.Context, hash store.Digest) error
 

@@ -220,6 +220,20 @@ func TestThrottle(t *testing.T) {
 	kind(t, "a mapped address", wrong("ann", "::ffff:203.0.113.9"), fault.Invalid, "")
 }
 
+// A few wrong passwords a day add up to nothing, however many people share an address.
+func TestThrottleForgets(t *testing.T) {
+	a := identity.NewAttempts()
+	now := time.Unix(1_800_000_000, 0)
+	for day := range 30 {
+		for i := range 4 {
+			if wait := a.Begin("ann", home, now); wait != 0 {
+				t.Fatalf("attempt %d of day %d waits %v", i, day, wait)
+			}
+		}
+		now = now.Add(24 * time.Hour)
+	}
+}
+
 // An address that tries many accounts is slowed down as well; what is counted is bounded.
 func TestThrottleOfManyAccounts(t *testing.T) {
 	a := identity.NewAttempts()
@@ -268,6 +282,87 @@ func TestHashingIsBounded(t *testing.T) {
 		if k := <-kinds; k != fault.Invalid {
 			t.Errorf("one of those who waited: %v", k)
 		}
+	}
+}
+
+// What could not be looked at, since too many sign in, is no wrong password of whoever has sent it.
+func TestBusyIsNoWrongPassword(t *testing.T) {
+	f := newFixture(t)
+	f.add("ann")
+	release := identity.Crowd(f.Service)
+	for range 10 {
+		_, _, err := f.SignIn(t.Context(), "ann", good, home)
+		kind(t, "while too many sign in", err, fault.Busy, "too many people sign in")
+	}
+	release()
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	for range 10 {
+		if _, _, err := f.SignIn(gone, "ann", good, home); !errors.Is(err, context.Canceled) {
+			t.Errorf("one who has left: %v", err)
+		}
+	}
+	if _, _, err := f.SignIn(t.Context(), "ann", good, home); err != nil {
+		t.Errorf("the right password, when there is room again: %v", err)
+	}
+	for range 5 {
+		_, _, err := f.SignIn(t.Context(), "ann", "a wrong password", "203.0.113.9")
+		kind(t, "a free attempt", err, fault.Invalid, "")
+	}
+	release = identity.Crowd(f.Service)
+	defer release()
+	_, _, err := f.SignIn(t.Context(), "ann", good, "203.0.113.9")
+	kind(t, "wrong ones still count", err, fault.Busy, "try again in 5 s")
+}
+
+// A careless store adds a user beyond the bound, as databases do where two who add one at once do not see each other.
+type careless struct{ *database.Store }
+
+func (s careless) AddUser(ctx context.Context, u store.User, _ int) error {
+	return s.Store.AddUser(ctx, u, 100)
+}
+
+// A link makes one account, whatever the database does with several at once.
+func TestSetupOnce(t *testing.T) {
+	f := newFixture(t)
+	s := identity.New(identity.Options{Store: careless{f.store}, Record: f, Limit: f})
+	link, err := s.BeginSetup(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			if _, err := s.FinishSetup(t.Context(), link, fmt.Sprint("ann", i), good); err != nil {
+				kind(t, "one of the others", err, fault.NotFound, "not good any more")
+			}
+		})
+	}
+	all.Wait()
+	if users, err := s.Users(t.Context()); len(users) != 1 || err != nil {
+		t.Errorf("%d accounts, %v; want 1", len(users), err)
+	}
+}
+
+// A changing store gives users another password just when they are let in.
+type changing struct{ *database.Store }
+
+func (s changing) AddBrowser(ctx context.Context, b store.Browser, password string, most int) error {
+	if err := s.SetPassword(ctx, b.Subject, "another"); err != nil {
+		return err
+	}
+	return s.Store.AddBrowser(ctx, b, password, most)
+}
+
+// Whoever signs in by a password while it is changed is not let in by it.
+func TestPasswordChangedMeanwhile(t *testing.T) {
+	f := newFixture(t)
+	f.add("ann")
+	late := identity.New(identity.Options{Store: changing{f.store}, Record: f, Limit: f})
+	cookie, _, err := late.SignIn(t.Context(), "ann", good, home)
+	kind(t, "by the password before", err, fault.Invalid, "try again")
+	if cookie != "" {
+		t.Error("there is a cookie")
 	}
 }
 

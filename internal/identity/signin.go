@@ -47,6 +47,7 @@ func (s *Service) SignIn(ctx context.Context, name, password, address string) (c
 	if ok {
 		u, err = s.Store.UserNamed(ctx, kept)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			s.attempts.takeBack(kept, address)
 			return "", u, fmt.Errorf("sign in: %w", err)
 		}
 	}
@@ -54,7 +55,8 @@ func (s *Service) SignIn(ctx context.Context, name, password, address string) (c
 		password = ""
 	}
 	right, err := s.matches(ctx, password, u.Password)
-	if err != nil {
+	if err != nil { // nothing was learnt: a crowd that signs in must not make those wait who could not be looked at
+		s.attempts.takeBack(kept, address)
 		return "", store.User{}, err
 	}
 	if !right || u.Disabled {
@@ -71,11 +73,15 @@ func (s *Service) SignInFirst(ctx context.Context, u store.User, address string)
 	return s.signedIn(ctx, u, address, u.Name)
 }
 
-// signedIn signs a browser in; about says by what.
+// signedIn signs a browser in, unless the user was disabled, removed or given another password since u was read; about says by what.
 func (s *Service) signedIn(ctx context.Context, u store.User, address, about string) (string, error) {
 	cookie, now := secret.New(secret.Browser), s.Now()
 	b := store.Browser{Hash: secret.Digest(cookie), Subject: u.ID, Created: now, Expires: now.Add(BrowserTime)}
-	if err := s.Store.AddBrowser(ctx, b, maxBrowsers); err != nil {
+	err := s.Store.AddBrowser(ctx, b, u.Password, maxBrowsers)
+	if errors.Is(err, store.ErrNotFound) { // a moment ago: whoever had the old password is not let in by it
+		return "", fault.New(fault.Invalid, err, "the account was changed while you signed in: try again")
+	}
+	if err != nil {
 		return "", fmt.Errorf("sign in: %w", err)
 	}
 	s.Record.Record(ctx, EventSignedIn, u.ID, address, about)

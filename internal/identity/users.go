@@ -140,6 +140,8 @@ const setupTime = time.Hour
 
 // setup is the secret of the link by which the first account is made, as long as there is none.
 type setup struct {
+	finishing sync.Mutex // held while the account is made, so that a link makes one; taken before mu
+
 	mu    sync.Mutex
 	hash  store.Digest // empty for none
 	until time.Time
@@ -172,10 +174,12 @@ func (s *Service) CanSetup(link string) bool {
 // FinishSetup makes the first account, an administrator's. A secret that is not good any more is fault.NotFound; with a
 // name or password that cannot be, it stays good.
 func (s *Service) FinishSetup(ctx context.Context, link, name, password string) (store.User, error) {
+	s.setup.finishing.Lock()
+	defer s.setup.finishing.Unlock()
 	if !s.CanSetup(link) {
 		return store.User{}, fault.New(fault.NotFound, nil, "this link is not good any more: add users with `runpython user add NAME`")
 	}
-	u, err := s.addUser(ctx, name, password, true, 1) // of two at once, the second finds the table full
+	u, err := s.addUser(ctx, name, password, true, 1)
 	kind, _ := fault.Shown(err)
 	if err != nil && kind != fault.Busy {
 		return store.User{}, err

@@ -114,18 +114,18 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request, f url.Valu
 		}
 		return &wireError{Code: codeInvalidClient, Description: why, status: http.StatusUnauthorized}
 	}
+	refused := func(err error) error {
+		if errors.As(err, &bad) && bad.Code == codeInvalidClient {
+			return unauthorized(bad.Description)
+		}
+		return err
+	}
 	client, err := s.client(r.Context(), p.id, s.Address(r))
 	if errors.Is(err, errUnknownClient) {
 		return nil, unauthorized("the client is not known: register it anew")
 	}
-	if errors.As(err, &bad) {
-		if bad.Code == codeInvalidClient {
-			return nil, unauthorized(bad.Description)
-		}
-		return nil, bad
-	}
 	if err != nil {
-		return nil, err
+		return nil, refused(err)
 	}
 	switch client.AuthMethod {
 	case authNone:
@@ -137,12 +137,8 @@ func (s *Server) authenticate(w http.ResponseWriter, r *http.Request, f url.Valu
 			return nil, unauthorized("the secret of the client is wrong or missing")
 		}
 	case authAssertion:
-		why, err := s.assert(r.Context(), client, p.assertion, s.Address(r))
-		if err != nil {
-			return nil, err
-		}
-		if why != "" {
-			return nil, unauthorized(why)
+		if err := s.assert(r.Context(), client, p.assertion, s.Address(r)); err != nil {
+			return nil, refused(err)
 		}
 	}
 	return client, nil
@@ -164,27 +160,27 @@ func assertedBy(assertion string) (string, error) {
 	return claims.Issuer, nil
 }
 
-// assert checks the assertion of a client (RFC 7523, 3) and returns what is wrong with it, "" for nothing.
-func (s *Server) assert(ctx context.Context, c *Client, assertion, address string) (wrong string, err error) {
-	claims, wrong := s.asserted(ctx, c, assertion, address)
-	if wrong != "" {
-		return wrong, nil
+// assert checks the assertion of a client (RFC 7523, 3). What is wrong with it is invalid_client.
+func (s *Server) assert(ctx context.Context, c *Client, assertion, address string) error {
+	claims, err := s.asserted(ctx, c, assertion, address)
+	if err != nil {
+		return err
 	}
 	now := s.Now()
 	if wrong := s.claimsWrong(c, claims, now); wrong != "" {
-		return wrong, nil
+		return refuse(codeInvalidClient, wrong)
 	}
 	// All processes on one database remember the same.
 	err = s.Store.KeepAssertion(ctx, secret.Digest(c.ID+"\x00"+claims.ID), claims.Expiry.Time().Add(assertionLeeway), now, maxAssertions)
 	switch {
 	case errors.Is(err, store.ErrExists):
-		return "client_assertion was used before", nil
+		return refuse(codeInvalidClient, "client_assertion was used before")
 	case errors.Is(err, store.ErrFull):
-		return "too many clients prove who they are by assertions now: try again in ten minutes", nil
+		return &wireError{Code: codeTooMany, Description: "too many clients prove who they are by assertions now: try again later", status: http.StatusServiceUnavailable, wait: assertionTime}
 	case err != nil:
-		return "", fmt.Errorf("remember an assertion: %w", err)
+		return fmt.Errorf("remember an assertion: %w", err)
 	}
-	return "", nil
+	return nil
 }
 
 // claimsWrong returns what is wrong with what a client says in an assertion, "" for nothing.
@@ -201,30 +197,30 @@ func (s *Server) claimsWrong(c *Client, claims jwt.Claims, now time.Time) string
 	return ""
 }
 
-// asserted returns what an assertion says that is signed with a key of the client, or what is wrong with it.
-func (s *Server) asserted(ctx context.Context, c *Client, assertion, address string) (claims jwt.Claims, wrong string) {
+// asserted returns what an assertion says that is signed with a key of the client.
+func (s *Server) asserted(ctx context.Context, c *Client, assertion, address string) (claims jwt.Claims, err error) {
 	if assertion == "" {
-		return claims, "the client must prove who it is with client_assertion"
+		return claims, refuse(codeInvalidClient, "the client must prove who it is with client_assertion")
 	}
 	token, err := jwt.ParseSigned(assertion, algorithms())
 	if err != nil {
-		return claims, "client_assertion is no JWT that is signed with a private key"
+		return claims, refuse(codeInvalidClient, "client_assertion is no JWT that is signed with a private key")
 	}
 	text := []byte(c.Keys)
 	if c.KeysURI != "" {
 		if text, err = s.fetched(ctx, c.KeysURI, keysBytes, address); err != nil {
-			return claims, "the keys of the client cannot be fetched"
+			return claims, err
 		}
 	}
 	keys, err := readKeys(text)
 	if err != nil {
-		return claims, "the keys of the client cannot be read"
+		return claims, refuse(codeInvalidClient, "the keys of the client cannot be read")
 	}
 	claims, signed := signedBy(token, keys)
 	if !signed {
-		return claims, "client_assertion is not signed with a key of the client"
+		return claims, refuse(codeInvalidClient, "client_assertion is not signed with a key of the client")
 	}
-	return claims, ""
+	return claims, nil
 }
 
 // signedBy returns what an assertion says, if one of the keys has signed it.

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -205,17 +207,24 @@ func (s *Server) documented(ctx context.Context, id, address string) (*Client, e
 	return c, nil
 }
 
-// fetched returns a document of a client, from the cache or from where it is.
+// awayWait is when a client may try again whose document or keys are not there now.
+const awayWait = 30 * time.Second
+
+// fetched returns a document of a client, from the cache or from where it is. One that is not there now is no reason for the
+// client to forget its tokens, which invalid_client is.
 func (s *Server) fetched(ctx context.Context, url string, most int64, address string) ([]byte, error) {
 	if text, ok := s.Fetcher.cached(url); ok {
 		return text, nil
 	}
 	if wait, ok := s.Limit.Allow(EventDocument, address); !ok {
-		return nil, &wireError{Code: codeTooMany, Description: "too many clients are looked up from here: try again later", status: 429, wait: wait}
+		return nil, &wireError{Code: codeTooMany, Description: "too many clients are looked up from here: try again later", status: http.StatusTooManyRequests, wait: wait}
 	}
 	text, err := s.Fetcher.fetch(ctx, url, most)
 	if err != nil {
 		s.Log.InfoContext(ctx, "a document of a client is not there", "error", err)
+		if errors.Is(err, errAway) {
+			return nil, &wireError{Code: codeTooMany, Description: "the client's document cannot be fetched at the moment: try again later", status: http.StatusServiceUnavailable, wait: awayWait}
+		}
 		return nil, refuse(codeInvalidClient, "the client's document cannot be fetched: it must be JSON of some KiB at a public https address, without a redirect")
 	}
 	return text, nil

@@ -1,6 +1,7 @@
 package oauth_test
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -23,6 +24,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"runpython/internal/oauth"
+	"runpython/internal/store"
+	"runpython/internal/store/database"
 )
 
 func TestRegister(t *testing.T) {
@@ -273,24 +276,46 @@ func TestClientsWithKeys(t *testing.T) {
 	if a := other.form("/token", again); a.code() != "invalid_client" || !strings.Contains(a.text, "used before") {
 		t.Errorf("again, at another process: %s", a.text)
 	}
+	crowded := fixtureOn(t, f.store, func(o *oauth.Options) { o.Store = full{f.store} })
+	again.Set("client_assertion", own.sign(claims(nil)))
+	if a := crowded.form("/token", again); a.status != http.StatusServiceUnavailable || a.code() != "temporarily_unavailable" || a.header.Get("Retry-After") == "" {
+		t.Errorf("beside too many others: %d %v %s", a.status, a.header, a.text)
+	}
+}
+
+// full has no room for assertions.
+type full struct{ *database.Store }
+
+func (full) KeepAssertion(context.Context, store.Digest, time.Time, time.Time, int) error {
+	return store.ErrFull
 }
 
 func TestDocuments(t *testing.T) {
 	var mu sync.Mutex
-	content, header, status := "", http.Header{"Content-Type": {"application/json"}}, http.StatusOK
+	content, header, status, keysStatus := "", http.Header{"Content-Type": {"application/json"}}, http.StatusOK, http.StatusOK
 	var asked atomic.Int64
 	own := newSigner(t)
 	f, s := documents(t, func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
 		mu.Lock()
 		defer mu.Unlock()
-		if r.URL.Path == "/keys" {
+		for _, name := range []string{"Cookie", "Authorization", "Referer"} {
+			if r.Header.Get(name) != "" {
+				t.Errorf("%s is asked for with %s: %s", r.URL, name, r.Header.Get(name))
+			}
+		}
+		w.Header().Set("Set-Cookie", "seen=before; Path=/")
+		maps.Copy(w.Header(), header)
+		switch r.URL.Path {
+		case "/keys":
 			w.Header().Set("Content-Type", "application/jwk-set+json")
+			w.WriteHeader(keysStatus)
 			_, _ = w.Write([]byte(own.keys()))
 			return
+		case "/moved": // what a redirect leads to is the document
+		default:
+			w.WriteHeader(status)
 		}
-		maps.Copy(w.Header(), header)
-		w.WriteHeader(status)
 		_, _ = w.Write([]byte(content))
 	})
 	next := 0
@@ -313,13 +338,15 @@ func TestDocuments(t *testing.T) {
 			t.Errorf("tokens = %s", a.text)
 		}
 	})
-	t.Run("by a key of another document", func(t *testing.T) {
-		id := fresh(`{"client_id":"ID","client_name":"An App","redirect_uris":["` + callback + `"],"token_endpoint_auth_method":"private_key_jwt","jwks_uri":"` + s.URL + `/keys"}`)
-		assertion := own.sign(map[string]any{"iss": id, "sub": id, "aud": issuer, "exp": f.clock().Add(time.Minute).Unix(), "jti": "1"})
-		a := f.form("/token", redemption(id, f.authorize(request(id, nil)), map[string]string{
+	keyed := `{"client_id":"ID","client_name":"An App","redirect_uris":["` + callback + `"],"token_endpoint_auth_method":"private_key_jwt","jwks_uri":"` + s.URL + `/keys"}`
+	redeemed := func(id string) answer {
+		assertion := own.sign(map[string]any{"iss": id, "sub": id, "aud": issuer, "exp": f.clock().Add(time.Minute).Unix(), "jti": fmt.Sprint(asked.Load())})
+		return f.form("/token", redemption(id, f.authorize(request(id, nil)), map[string]string{
 			"client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer", "client_assertion": assertion,
 		}))
-		if a.status != http.StatusOK {
+	}
+	t.Run("by a key of another document", func(t *testing.T) {
+		if a := redeemed(fresh(keyed)); a.status != http.StatusOK {
 			t.Errorf("token = %s", a.text)
 		}
 	})
@@ -346,7 +373,7 @@ func TestDocuments(t *testing.T) {
 	})
 	t.Run("answers that are wrong", func(t *testing.T) {
 		for name, change := range map[string]func(){
-			"a redirect":     func() { status, header["Location"] = http.StatusFound, []string{s.URL + "/keys"} },
+			"a redirect":     func() { status, header["Location"] = http.StatusFound, []string{s.URL + "/moved"} },
 			"another status": func() { status = http.StatusAccepted },
 			"not found":      func() { status = http.StatusNotFound },
 			"HTML":           func() { header["Content-Type"] = []string{"text/html"} },
@@ -365,6 +392,40 @@ func TestDocuments(t *testing.T) {
 				}
 			})
 		}
+	})
+	t.Run("what is away costs no tokens", func(t *testing.T) {
+		id := fresh(plain)
+		token := f.tokens(id).member("refresh_token")
+		f.pass(5 * time.Minute)
+		away := func(which *int, to int) {
+			mu.Lock()
+			defer mu.Unlock()
+			*which = to
+		}
+		for _, code := range []int{http.StatusBadGateway, http.StatusTooManyRequests} {
+			away(&status, code)
+			if a := f.refresh(id, token, nil); a.status != http.StatusServiceUnavailable || a.code() != "temporarily_unavailable" || a.header.Get("Retry-After") == "" {
+				t.Errorf("refresh when the document answers %d = %d %v %s", code, a.status, a.header, a.text)
+			}
+			_, err := f.ReadAuthorization(t.Context(), request(id, nil), "")
+			if page, ok := errors.AsType[*oauth.PageError](err); !ok || page.Status != http.StatusServiceUnavailable {
+				t.Errorf("ReadAuthorization() = %v", err)
+			}
+		}
+		away(&status, http.StatusOK)
+		if a := f.refresh(id, token, nil); a.status != http.StatusOK {
+			t.Errorf("refresh when it is back: %d %s", a.status, a.text)
+		}
+
+		id = fresh(keyed)
+		for code, want := range map[int]int{http.StatusBadGateway: http.StatusServiceUnavailable, http.StatusNotFound: http.StatusUnauthorized, http.StatusOK: http.StatusOK} {
+			f.pass(5 * time.Minute)
+			away(&keysStatus, code)
+			if a := redeemed(id); a.status != want {
+				t.Errorf("token when the keys answer %d = %d %s, want %d", code, a.status, a.text, want)
+			}
+		}
+		away(&keysStatus, http.StatusOK)
 	})
 	t.Run("kept as long as the headers say", func(t *testing.T) {
 		for cacheControl, want := range map[string]time.Duration{

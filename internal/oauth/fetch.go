@@ -57,8 +57,12 @@ type FetcherOptions struct {
 	Now       func() time.Time      // nil means time.Now
 }
 
-// errNotReachable is why no connection is made.
-var errNotReachable = errors.New("the address is not one of the internet")
+var (
+	// errNotReachable is why no connection is made.
+	errNotReachable = errors.New("the address is not one of the internet")
+	// errAway is why a document may be there later.
+	errAway = errors.New("there is no answer now")
+)
 
 // NewFetcher returns a Fetcher with an empty cache.
 func NewFetcher(o FetcherOptions) *Fetcher {
@@ -120,7 +124,7 @@ func (f *Fetcher) fetch(ctx context.Context, url string, most int64) ([]byte, er
 		content, _ := r.Val.([]byte)
 		return content, r.Err //nolint:wrapcheck // get does
 	case <-ctx.Done():
-		return nil, fmt.Errorf("fetch a document: %w", context.Cause(ctx))
+		return nil, fmt.Errorf("fetch a document: %w: %w", errAway, context.Cause(ctx))
 	}
 }
 
@@ -132,10 +136,16 @@ func (f *Fetcher) get(ctx context.Context, url string, most int64) (content []by
 	r.Header.Set("Accept", "application/json")
 	r.Header.Set("User-Agent", "runpython")
 	res, err := f.client.Do(r)
-	if err != nil {
+	if errors.Is(err, errNotReachable) {
 		return nil, 0, fmt.Errorf("fetch a document: %w", err)
 	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("fetch a document: %w: %w", errAway, err)
+	}
 	defer func() { err = errors.Join(err, res.Body.Close()) }()
+	if res.StatusCode >= http.StatusInternalServerError || res.StatusCode == http.StatusTooManyRequests {
+		return nil, 0, fmt.Errorf("fetch a document: %w: status %d", errAway, res.StatusCode)
+	}
 	if res.StatusCode != http.StatusOK {
 		return nil, 0, fmt.Errorf("fetch a document: status %d instead of 200", res.StatusCode)
 	}
@@ -146,7 +156,7 @@ func (f *Fetcher) get(ctx context.Context, url string, most int64) (content []by
 	content, err = io.ReadAll(io.LimitReader(res.Body, most+1))
 	switch {
 	case err != nil:
-		return nil, 0, fmt.Errorf("fetch a document: %w", err)
+		return nil, 0, fmt.Errorf("fetch a document: %w: %w", errAway, err)
 	case int64(len(content)) > most:
 		return nil, 0, fmt.Errorf("fetch a document: it has more than %d bytes", most)
 	}

@@ -109,6 +109,9 @@ func (t *Tracer) Begin(ctx context.Context, name string, kind Kind) (context.Con
 		s.traceID = id(16)
 	}
 	if !t.settings.samples(s.traceID) {
+		if parent.TraceID == "" { // what is within it would be a trace of its own, and perhaps be sent
+			ctx = trace.NewContext(ctx, trace.Context{TraceID: s.traceID, SpanID: s.spanID})
+		}
 		return ctx, nil
 	}
 	return trace.NewContext(ctx, trace.Context{TraceID: s.traceID, SpanID: s.spanID, State: parent.State}), s

@@ -183,12 +183,11 @@ func TestSampler(t *testing.T) {
 		taken := 0
 		for range 1000 {
 			ctx, outer := tracer.Begin(t.Context(), "a", span.Server)
-			if outer == nil {
-				continue
+			if outer != nil {
+				taken++
 			}
-			taken++
-			if _, inner := tracer.Begin(ctx, "b", span.Internal); inner == nil {
-				t.Fatalf("%q: a span within one that is sent is not", name)
+			if _, inner := tracer.Begin(ctx, "b", span.Internal); (inner == nil) != (outer == nil) {
+				t.Fatalf("%q: a span is sent: %v; the one within it: %v", name, outer != nil, inner != nil)
 			}
 		}
 		tracer.Close()

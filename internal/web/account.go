@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"runpython/internal/fault"
 	"runpython/internal/identity"
@@ -138,7 +140,8 @@ func sentence(message string) string {
 	if message == "" {
 		return ""
 	}
-	return strings.ToUpper(message[:1]) + message[1:] + "."
+	first, size := utf8.DecodeRuneInString(message) // that of a name that the operator has chosen, perhaps
+	return string(unicode.ToUpper(first)) + message[size:] + "."
 }
 
 func (p *Pages) showSetup(w http.ResponseWriter, r *http.Request) {

@@ -102,6 +102,22 @@ func TestProviderForgeries(t *testing.T) {
 	}
 }
 
+// A message begins with a capital, in whatever letters the operator has named the provider.
+func TestProviderOfAnyName(t *testing.T) {
+	s := newSite(t)
+	withProvider(t, s)
+	s.accounts.Provider.Name = "éditions"
+	b := s.browser()
+	state, err := url.Parse(b.leave("/account"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := url.Values{"state": {state.Query().Get("state")}, "error": {"access_denied"}}
+	if page := read(t, b.send(http.MethodGet, "/login/callback?"+answer.Encode(), nil, nil)); !strings.Contains(page, ">Éditions has not signed you in") {
+		t.Errorf("the page:\n%s", page)
+	}
+}
+
 // What the provider says of a failure is shown to nobody, and the person can go on in another way.
 func TestProviderIsAway(t *testing.T) {
 	s := newSite(t)

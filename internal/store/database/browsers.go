@@ -9,10 +9,19 @@ import (
 	"runpython/internal/store"
 )
 
-// AddBrowser notes that a user has signed in. Of those of the user, the oldest beyond most are signed out.
-func (s *Store) AddBrowser(ctx context.Context, b store.Browser, most int) error {
+// AddBrowser notes that a user has signed in, who had a password, hashed, when that was decided. Of those of the user, the oldest beyond
+// most are signed out. A user who is disabled or gone, or has another password by now, is store.ErrNotFound.
+func (s *Store) AddBrowser(ctx context.Context, b store.Browser, password string, most int) error {
 	return s.change(ctx, "sign in", func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO browsers (hash, subject, created, expires) VALUES ($1, $2, $3, $4)`,
+		// Changing the user's row makes this wait for whoever changes the password or disables the user, which signs out only browsers that are there.
+		same, err := affected(tx.ExecContext(ctx, `UPDATE users SET disabled = 0 WHERE id = $1 AND disabled = 0 AND password = $2`, b.Subject, password))
+		if err != nil {
+			return err
+		}
+		if !same {
+			return store.ErrNotFound
+		}
+		_, err = tx.ExecContext(ctx, `INSERT INTO browsers (hash, subject, created, expires) VALUES ($1, $2, $3, $4)`,
 			[]byte(b.Hash), b.Subject, nanoseconds(b.Created), nanoseconds(b.Expires))
 		if err != nil {
 			return err //nolint:wrapcheck // change does

@@ -21,8 +21,8 @@ func scanClient(r row) (c store.Client, err error) {
 
 const clientColumns = `id, metadata, secret, manual = 1, created, used`
 
-// AddClient registers a client. Where there are as many as most, the oldest makes room that has never been used, unless the
-// operator has registered it; when all were, it is store.ErrFull.
+// AddClient registers a client. Where there are as many as most, the oldest makes room that has never been used, or else the one
+// used longest ago to which nobody allows anything any more, unless the operator has registered it. When there is none, it is store.ErrFull.
 func (s *Store) AddClient(ctx context.Context, c store.Client, most int) error {
 	return s.change(ctx, "register a client", func(tx *sql.Tx) error {
 		var count int
@@ -31,7 +31,8 @@ func (s *Store) AddClient(ctx context.Context, c store.Client, most int) error {
 		}
 		if count >= most {
 			room, err := affected(tx.ExecContext(ctx, `DELETE FROM clients WHERE id IN
-				(SELECT id FROM clients WHERE manual = 0 AND used = 0 ORDER BY created, id LIMIT $1)`, count-most+1))
+				(SELECT id FROM clients WHERE manual = 0 AND (used = 0 OR NOT EXISTS (SELECT 1 FROM grants WHERE client = clients.id))
+				ORDER BY used, created, id LIMIT $1)`, count-most+1))
 			if err != nil {
 				return err
 			}

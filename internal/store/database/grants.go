@@ -14,6 +14,13 @@ import (
 // access tokens end by themselves, and spent refresh tokens are only kept to notice that they come again.
 const tokensOfGrant = 100
 
+// grantsOfUser is how much a user has allowed to apps at once, the tokens of machines apart; what was used longest ago goes first.
+// codesOfUser is how many codes of a user are remembered, spent ones included. A person meets neither; a script at a browser might.
+const (
+	grantsOfUser = 1000
+	codesOfUser  = 100
+)
+
 const grantColumns = `grants.id, grants.subject, grants.client, grants.name, grants.host, grants.scopes, grants.resource, grants.created, grants.used, grants.expires`
 
 func scanGrant(r row) (g store.Grant, err error) {
@@ -25,12 +32,25 @@ func scanGrant(r row) (g store.Grant, err error) {
 	return g, err //nolint:wrapcheck // who asked does
 }
 
-// AddCode keeps a code until it is redeemed.
+// AddCode keeps a code until it is redeemed. Of those of the user, the oldest beyond codesOfUser are forgotten. A user who
+// is disabled or gone by now is store.ErrNotFound.
 func (s *Store) AddCode(ctx context.Context, c store.Code) error {
 	return s.change(ctx, "keep a code", func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO codes (hash, subject, request, grant_id, spent, expires) VALUES ($1, $2, $3, $4, 0, $5)`,
+		// As AddBrowser does, since disabling a user removes only codes that are there.
+		there, err := affected(tx.ExecContext(ctx, `UPDATE users SET disabled = 0 WHERE id = $1 AND disabled = 0`, c.Subject))
+		if err != nil {
+			return err
+		}
+		if !there {
+			return store.ErrNotFound
+		}
+		_, err = tx.ExecContext(ctx, `INSERT INTO codes (hash, subject, request, grant_id, spent, expires) VALUES ($1, $2, $3, $4, 0, $5)`,
 			[]byte(c.Hash), c.Subject, c.Request, c.Grant, nanoseconds(c.Expires))
-		return err //nolint:wrapcheck // change does
+		if err != nil {
+			return err //nolint:wrapcheck // change does
+		}
+		return each(ctx, tx, []string{`DELETE FROM codes WHERE subject = $1 AND hash NOT IN
+			(SELECT hash FROM codes WHERE subject = $1 ORDER BY expires DESC, hash LIMIT $2)`}, c.Subject, codesOfUser)
 	})
 }
 
@@ -89,6 +109,10 @@ func addGrant(ctx context.Context, tx *sql.Tx, issued store.Issued) error {
 		g.ID, g.Subject, g.Client, []byte(g.Name), []byte(g.Host), g.Scopes, g.Resource, nanoseconds(g.Created), nanoseconds(g.Used), nanoseconds(g.Expires))
 	if err != nil {
 		return err //nolint:wrapcheck // change does
+	}
+	if err := each(ctx, tx, []string{`DELETE FROM grants WHERE subject = $1 AND client <> '' AND id <> $2 AND id NOT IN
+		(SELECT id FROM grants WHERE subject = $1 AND client <> '' ORDER BY used DESC, created DESC, id LIMIT $3)`}, g.Subject, g.ID, grantsOfUser); err != nil {
+		return err
 	}
 	return addTokens(ctx, tx, g.ID, issued.Tokens)
 }

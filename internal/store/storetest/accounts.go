@@ -68,7 +68,7 @@ func testBrowsers(t *testing.T, d Database) {
 	hash := func(i int) store.Digest { return store.Digest{byte(i), 0, 0xff} }
 	for i := range 4 {
 		b := store.Browser{Hash: hash(i), Subject: "u1", Created: start().Add(time.Duration(i)), Expires: start().Add(time.Hour)}
-		if err := s.AddBrowser(t.Context(), b, 3); err != nil {
+		if err := s.AddBrowser(t.Context(), b, "h1", 3); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -108,6 +108,29 @@ func testBrowsers(t *testing.T, d Database) {
 	}
 	_, _, err = s.Browser(t.Context(), hash(2), start())
 	is(t, "one that was signed in with another password", err, store.ErrNotFound)
+	testLateSignIn(t, s)
+}
+
+// testLateSignIn signs in users who were changed since their passwords were looked at. The user u1 has the password x.
+func testLateSignIn(t *testing.T, s *database.Store) {
+	t.Helper()
+	b := store.Browser{Hash: store.Digest{8}, Subject: "u1", Created: start(), Expires: start().Add(time.Hour)}
+	is(t, "by the password before", s.AddBrowser(t.Context(), b, "h1", 3), store.ErrNotFound)
+	if err := s.SetDisabled(t.Context(), "u1", true); err != nil {
+		t.Error(err)
+	}
+	is(t, "one who is disabled", s.AddBrowser(t.Context(), b, "x", 3), store.ErrNotFound)
+	code := store.Code{Hash: store.Digest{8}, Subject: "u1", Grant: "g8", Request: []byte("r"), Expires: start().Add(time.Minute)}
+	is(t, "a code of one who is disabled", s.AddCode(t.Context(), code), store.ErrNotFound)
+	if err := s.SetDisabled(t.Context(), "u1", false); err != nil {
+		t.Error(err)
+	}
+	_, _, err := s.Browser(t.Context(), b.Hash, start())
+	is(t, "what was refused, when the user is enabled again", err, store.ErrNotFound)
+	is(t, "by the password of now", s.AddBrowser(t.Context(), b, "x", 3), nil)
+	is(t, "a code", s.AddCode(t.Context(), code), nil)
+	b.Subject = "none"
+	is(t, "nobody", s.AddBrowser(t.Context(), b, "", 3), store.ErrNotFound)
 }
 
 func testClients(t *testing.T, d Database) {
@@ -129,9 +152,22 @@ func testClients(t *testing.T, d Database) {
 	equal(t, "clients of the operator", []store.Client{manual}, all, err)
 	is(t, "room where the operator has registered all", s.AddClient(t.Context(), client(4), 0), nil)
 	is(t, "no room", s.AddClient(t.Context(), client(5), 0), nil) // 4 made room
-	d.exec(t, `UPDATE clients SET used = 1`)
-	is(t, "no room among those that were used", s.AddClient(t.Context(), client(6), 0), store.ErrFull)
 	addUser(t, s, ann())
+	for i, id := range []string{"c6", "c7", "c8"} {
+		is(t, "one more", s.AddClient(t.Context(), store.Client{ID: id, Metadata: []byte(`{}`), Created: start()}, 10), nil)
+		d.exec(t, `UPDATE clients SET used = $1 WHERE id = $2`, 9-i, id)
+	}
+	d.exec(t, `DELETE FROM clients WHERE used = 0`)
+	issue(t, s, "g8", "c8")
+	is(t, "room among those that were used", s.AddClient(t.Context(), client(9), 4), nil)
+	for id, want := range map[string]error{"m": nil, "c6": nil, "c7": store.ErrNotFound, "c8": nil, "c9": nil} {
+		_, err = s.Client(t.Context(), id)
+		is(t, "what is left of "+id, err, want)
+	}
+	issue(t, s, "g6", "c6")
+	d.exec(t, `DELETE FROM clients WHERE id = 'c9'`)
+	is(t, "no room among those that may do something", s.AddClient(t.Context(), client(10), 3), store.ErrFull)
+	d.exec(t, `DELETE FROM grants`)
 	issue(t, s, "g1", "m")
 	if err := s.RemoveClient(t.Context(), "m"); err != nil {
 		t.Error(err)
@@ -196,6 +232,36 @@ func testGrants(t *testing.T, d Database) {
 	}
 	grants, err = s.GrantsOf(t.Context(), "u1")
 	equal(t, "grants when all are revoked", nil, grants, err)
+}
+
+// testManyGrants begins with as many grants of apps and codes as a user may have, each older than the next.
+func testManyGrants(t *testing.T, d Database) {
+	const grants, codes = 1000, 100
+	s := d.open(t)
+	addUser(t, s, ann())
+	issue(t, s, "machine", "")
+	d.exec(t, `UPDATE grants SET used = 0`)
+	d.exec(t, `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)
+		INSERT INTO grants (id, subject, client, name, host, scopes, resource, created, used, expires)
+		SELECT 'g' || i, 'u1', 'c1', name, host, scopes, resource, created, i, expires FROM n JOIN grants ON id = 'machine'`, grants)
+	issue(t, s, "new", "c2")
+	left, err := s.GrantsOf(t.Context(), "u1")
+	ids := make(map[string]bool)
+	for _, g := range left {
+		ids[g.ID] = true
+	}
+	if len(ids) != grants+1 || ids["g1"] || !ids["g2"] || !ids["new"] || !ids["machine"] || err != nil {
+		t.Errorf("%d grants are left, %v; want %d without the one used longest ago", len(ids), err, grants+1)
+	}
+	for i := range codes + 1 {
+		c := store.Code{Hash: store.Digest{1, byte(i)}, Subject: "u1", Grant: "x", Request: []byte("r"), Expires: start().Add(time.Duration(i))}
+		is(t, "a code", s.AddCode(t.Context(), c), nil)
+	}
+	var kept int
+	err = d.SQL.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM codes WHERE hash <> $1`, []byte{1, 0}).Scan(&kept)
+	equal(t, "codes that are kept, the oldest apart", codes, kept, err)
+	err = d.SQL.QueryRowContext(t.Context(), `SELECT COUNT(*) FROM codes`).Scan(&kept)
+	equal(t, "codes that are kept", codes, kept, err)
 }
 
 // graceful are repeats as the program has them.
@@ -348,7 +414,7 @@ func testSweep(t *testing.T, d Database) {
 	addUser(t, s, ann())
 	issue(t, s, "g1", "c1")
 	for what, err := range map[string]error{
-		"browser": s.AddBrowser(t.Context(), store.Browser{Hash: store.Digest("b"), Subject: "u1", Created: start(), Expires: start().Add(time.Hour)}, 3),
+		"browser": s.AddBrowser(t.Context(), store.Browser{Hash: store.Digest("b"), Subject: "u1", Created: start(), Expires: start().Add(time.Hour)}, "h1", 3),
 		"code":    s.AddCode(t.Context(), store.Code{Hash: store.Digest("c"), Subject: "u1", Grant: "g", Request: []byte("r"), Expires: start().Add(time.Minute)}),
 		"client":  s.AddClient(t.Context(), store.Client{ID: "c", Metadata: []byte("{}"), Created: start()}, 3),
 		"manual":  s.AddClient(t.Context(), store.Client{ID: "m", Metadata: []byte("{}"), Manual: true, Created: start()}, 3),

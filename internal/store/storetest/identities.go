@@ -40,7 +40,7 @@ func testIdentities(t *testing.T, d Database) {
 	equal(t, "identities", []store.Identity{of("2", "u1"), of("1", "u2")}, known, err)
 	is(t, "somebody else's is not unlinked", s.RemoveIdentity(t.Context(), of("2", "u2")), store.ErrNotFound)
 	browser := store.Browser{Hash: store.Digest{7}, Subject: "u1", Created: start(), Expires: start().Add(time.Hour)}
-	is(t, "signed in", s.AddBrowser(t.Context(), browser, 3), nil)
+	is(t, "signed in", s.AddBrowser(t.Context(), browser, "h1", 3), nil)
 	is(t, "unlinked", s.RemoveIdentity(t.Context(), of("2", "u1")), nil)
 	_, _, err = s.Browser(t.Context(), browser.Hash, start())
 	is(t, "a browser of one who was unlinked", err, store.ErrNotFound)

@@ -43,7 +43,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Database) {
 		{"versions", testVersions}, {"undo", testUndo}, {"forks", testFork}, {"imports", testImport}, {"deletion", testDeletion},
 		{"many chats come and go", testMany}, {"a lease", testLease}, {"the last write", testWrote}, {"a dead process", testDeadProcess}, {"a process that wakes late", testLate},
 		{"the clock is set", testClock}, {"one of many takes", testRace}, {"faults", testFaults},
-		{"users", testUsers}, {"identities", testIdentities}, {"departures", testDepartures}, {"browsers", testBrowsers}, {"clients", testClients}, {"assertions", testAssertions}, {"grants", testGrants}, {"rotation", testRotation},
+		{"users", testUsers}, {"identities", testIdentities}, {"departures", testDepartures}, {"browsers", testBrowsers}, {"clients", testClients}, {"assertions", testAssertions}, {"grants", testGrants}, {"many grants", testManyGrants}, {"rotation", testRotation},
 		{"one of many redeems", testRedeem}, {"what is over is swept", testSweep}, {"passkeys", testPasskeys}, {"passkeys at once", testPasskeysAtOnce}, {"challenges", testChallenges},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.test(t, fresh(t)) })
