@@ -72,9 +72,24 @@ func (a *attempts) forgive(account, address string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.put(attempt{account, address}, failures{})
-	all := a.get(attempt{"", address})
-	all.count--
-	a.put(attempt{"", address}, all)
+	a.less(attempt{"", address})
+}
+
+// undo takes back the last attempt of an account from an address, since the server could not tell whether it was right. Else
+// whoever keeps a server busy would keep others out of their accounts.
+func (a *attempts) undo(account, address string) {
+	address = network(address)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.less(attempt{account, address})
+	a.less(attempt{"", address})
+}
+
+// less takes back one attempt. The caller holds a.mu.
+func (a *attempts) less(k attempt) {
+	f := a.get(k)
+	f.count--
+	a.put(k, f)
 }
 
 // wait returns how long an attempt has to wait. The caller holds a.mu.

@@ -269,6 +269,21 @@ func TestHashingIsBounded(t *testing.T) {
 	}
 }
 
+// Whoever keeps the server busy keeps nobody out: what could not be looked at is not counted as wrong.
+func TestBusyIsNotWrong(t *testing.T) {
+	f := newFixture(t)
+	f.add("ann")
+	release := identity.Crowd(f.Service)
+	for range 60 { // more than are free, of an account and of an address
+		_, _, err := f.SignIn(t.Context(), "ann", good, home)
+		kind(t, "while too many sign in", err, fault.Busy, "too many people")
+	}
+	release()
+	if _, _, err := f.SignIn(t.Context(), "ann", good, home); err != nil {
+		t.Errorf("the right password afterwards: %v", err)
+	}
+}
+
 func TestBearers(t *testing.T) {
 	f := newFixture(t)
 	ann := f.add("ann")
@@ -356,6 +371,13 @@ func TestSetup(t *testing.T) {
 	kind(t, "a short password", err, fault.Invalid, "10 to 256")
 	_, err = f.FinishSetup(t.Context(), "wrong", "ann", good)
 	kind(t, "another link", err, fault.NotFound, "not good any more")
+	release := identity.Crowd(f.Service)
+	_, err = f.FinishSetup(t.Context(), link, "ann", good)
+	kind(t, "while too many sign in", err, fault.Busy, "in a few seconds")
+	release()
+	if !f.CanSetup(link) {
+		t.Fatal("a busy server has used the link up")
+	}
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	made := 0

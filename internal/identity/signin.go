@@ -44,6 +44,7 @@ func (s *Service) SignIn(ctx context.Context, name, password, address string) (c
 	if ok {
 		u, err = s.Store.UserNamed(ctx, kept)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			s.attempts.undo(kept, address)
 			return "", u, fmt.Errorf("sign in: %w", err)
 		}
 	}
@@ -52,6 +53,7 @@ func (s *Service) SignIn(ctx context.Context, name, password, address string) (c
 	}
 	right, err := s.matches(ctx, password, u.Password)
 	if err != nil {
+		s.attempts.undo(kept, address)
 		return "", store.User{}, err
 	}
 	if !right || u.Disabled {

@@ -162,20 +162,20 @@ func (s *Service) CanSetup(link string) bool {
 }
 
 // FinishSetup makes the first account, an administrator's. A secret that is not good any more is fault.NotFound; with a
-// name or password that cannot be, it stays good.
+// name or password that cannot be, and while the server is busy, it stays good.
 func (s *Service) FinishSetup(ctx context.Context, link, name, password string) (store.User, error) {
 	if !s.CanSetup(link) {
 		return store.User{}, fault.New(fault.NotFound, nil, "this link is not good any more: add users with `runpython user add NAME`")
 	}
 	u, err := s.addUser(ctx, name, password, true, 1) // of two at once, the second finds the table full
-	kind, _ := fault.Shown(err)
-	if err != nil && kind != fault.Busy {
+	taken := errors.Is(err, store.ErrFull)
+	if err != nil && !taken { // also when the server is busy, or the database locked
 		return store.User{}, err
 	}
 	s.setup.mu.Lock()
 	defer s.setup.mu.Unlock()
 	s.setup.hash = nil
-	if err != nil {
+	if taken {
 		return store.User{}, fault.New(fault.NotFound, err, "there is an account already: sign in with it, or add users with `runpython user add NAME`")
 	}
 	return u, nil
