@@ -145,7 +145,7 @@ type shownGrant struct {
 	ID, Name, Host     string
 	Since, Used, Until string
 	Machine            bool
-	Rights             []string // scopes
+	Rights             []string // as rightsOf has them
 }
 
 // dayForm is how days are shown.
@@ -178,7 +178,7 @@ func (p *Pages) showAccount(w http.ResponseWriter, r *http.Request, v visitor, o
 			continue
 		}
 		shown.Grants = append(shown.Grants, shownGrant{
-			ID: g.ID, Name: g.Name, Host: g.Host, Machine: g.Client == "", Rights: strings.Fields(g.Scopes),
+			ID: g.ID, Name: g.Name, Host: g.Host, Machine: g.Client == "", Rights: rightsOf(strings.Fields(g.Scopes)),
 			Since: g.Created.UTC().Format(dayForm), Used: g.Used.UTC().Format(dayForm), Until: g.Expires.UTC().Format(dayForm),
 		})
 	}
