@@ -57,7 +57,7 @@ func accessSettings() []setting {
 			func(c *Config) *string { return &c.Auth }),
 		entry("discovery", choice(DiscoveryPublic, DiscoveryPrivate), "whether what the server has is told without a token", []string{serve},
 			func(c *Config) *string { return &c.Discovery }),
-		entry("client-registration", choice(ClientsOpen, ClientsDocuments, ClientsManual), "how apps become known: also by themselves, at most by a metadata document, or by `client register` alone", []string{serve},
+		entry("client-registration", choice(ClientsOpen, ClientsDocuments, ClientsManual), "how apps become known: also by themselves, at most by a metadata document, or by the command client register alone", []string{serve},
 			func(c *Config) *string { return &c.Clients }),
 		repeated("client-document-host", documentHost(), "fetch metadata documents and keys of apps from this host also when its address is a private one; may be repeated", []string{serve},
 			func(c *Config) *[]string { return &c.DocumentHosts }),
@@ -152,16 +152,21 @@ func days(least, most time.Duration) kind[time.Duration] {
 	k := duration(least, most)
 	plain := k.parse
 	k.limits = shortDuration(least) + " to " + strconv.Itoa(int(most/day)) + "d"
-	k.parse = func(text string) (time.Duration, error) {
-		digits, ok := strings.CutSuffix(text, "d")
-		if !ok {
-			return plain(text)
+	k.parse = func(text string) (v time.Duration, err error) {
+		if digits, ok := strings.CutSuffix(text, "d"); ok {
+			var n int
+			n, err = strconv.Atoi(digits)
+			if n < 1 || n > int(most/day) {
+				n, err = 0, strconv.ErrRange
+			}
+			v = time.Duration(n) * day
+		} else {
+			v, err = plain(text)
 		}
-		n, err := strconv.Atoi(digits)
-		if err != nil || n < 1 || n > int(most/day) {
-			return 0, refusal("must be a time such as 90d or 12h, from %s", k.limits)
+		if err != nil {
+			return 0, refusal("must be a time with its unit, such as 90d or 12h, from %s", k.limits)
 		}
-		return time.Duration(n) * day, nil
+		return v, nil
 	}
 	k.format = func(d time.Duration) string {
 		if d >= day && d%day == 0 {

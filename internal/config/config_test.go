@@ -306,10 +306,15 @@ func TestHelp(t *testing.T) {
 	flags.AddCommon(fs)
 	flags.AddOf("serve", fs)
 	flags.AddOf("chat", fs)
+	flags.AddOf("create", fs)
+	flags.AddOf("register", fs)
 	fs.VisitAll(func(f *pflag.Flag) {
 		variable := "[RUNPYTHON_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_")) + "]"
 		if !strings.HasSuffix(f.Usage, variable) {
 			t.Errorf("help of --%s is %q; want %s in it", f.Name, f.Usage, variable)
+		}
+		if strings.Contains(f.Usage, "`") { // what stands between such marks would be shown as what the flag takes
+			t.Errorf("help of --%s is %q, with a name of its value in it", f.Name, f.Usage)
 		}
 	})
 	text := fs.FlagUsages()
@@ -398,6 +403,17 @@ func TestDays(t *testing.T) {
 		c, err := f.Load(environ("RUNPYTHON_DATA", "/srv"))
 		if err != nil || c.Expires != want {
 			t.Errorf("--expires=%s = %v, %v; want %v", text, c.Expires, err, want)
+		}
+	}
+	for _, text := range []string{"90", "5m", "0d", "1826d", "-1d", "d", "1.5d", "99999999999999999999d", "43801h"} {
+		f := config.NewFlags(config.Default(environ()))
+		fs := pflag.NewFlagSet("create", pflag.ContinueOnError)
+		f.AddOf("create", fs)
+		if err := fs.Parse([]string{"--expires=" + text}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Load(environ("RUNPYTHON_DATA", "/srv")); err == nil || !strings.Contains(err.Error(), "such as 90d or 12h, from 1h to 1825d") {
+			t.Errorf("--expires=%s: %v; want what it may be", text, err)
 		}
 	}
 }
