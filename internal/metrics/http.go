@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// Count returns next with its answers counted by class of status, as those of a route: "mcp" or "page".
+// Count returns next with its answers counted by class of status, as those of a route: "mcp", "oauth" or "page".
 func (m *Metrics) Count(route string, next http.Handler) http.Handler {
 	route = listed(routes(), route)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
