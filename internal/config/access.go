@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"net"
 	"net/netip"
 	"net/url"
@@ -106,6 +107,9 @@ func publicURL() kind[string] {
 		if u.Scheme == "http" && !isLoopbackHost(u.Hostname()) {
 			return "", refusal("must be https, since tokens travel there; http is for 127.0.0.1 and localhost only")
 		}
+		if err := checkHost(u); err != nil {
+			return "", err
+		}
 		host := strings.ToLower(u.Host)
 		if port := map[string]string{"https": ":443", "http": ":80"}[u.Scheme]; strings.HasSuffix(host, port) {
 			host = strings.TrimSuffix(host, port)
@@ -113,6 +117,17 @@ func publicURL() kind[string] {
 		return u.Scheme + "://" + host, nil
 	})
 	return optional(k)
+}
+
+// checkHost says what is wrong with host and port of a URL that browsers are to send back.
+func checkHost(u *url.URL) error {
+	if _, err := netip.ParseAddr(u.Hostname()); err != nil && !isHostName(u.Hostname()) {
+		return refusal("must have a host of letters a-z, digits, - and ., as browsers send it: they write other letters as in https://xn--bcher-kva.example")
+	}
+	if _, port, ok := splitAddress(net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), strconv.Itoa(httpsPort)))); !ok || port == 0 {
+		return refusal("must have a port from 1 to 65535, or none")
+	}
+	return nil
 }
 
 // documentHost is a host with its port as it stands in URLs; without a port it is that of https.
