@@ -18,9 +18,9 @@ import (
 const maxNameBytes = 64
 
 // account returns how the name of a user is kept, and whether it is one: letters of ASCII, which have no case,
-// digits and . _ @ + - in the middle, so that no two look alike.
+// digits and . _ @ + - in the middle, so that no two look alike. Spaces around it, which phones add, do not count.
 func account(name string) (string, bool) {
-	name = strings.ToLower(name)
+	name = strings.ToLower(strings.TrimSpace(name))
 	ok := name != "" && len(name) <= maxNameBytes && strings.Trim(name, "._@+-") == name
 	for _, r := range name {
 		ok = ok && (r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || strings.ContainsRune("._@+-", r))
