@@ -147,7 +147,7 @@ var onlyIn = map[string][]string{
 	"github.com/jackc/pgx/v5":                {"internal/store/postgres"},
 	"modernc.org/sqlite":                     {"internal/store/sqlite"},
 	"github.com/tiktoken-go/tokenizer":       {"internal/check/lint"},
-	"golang.org/x/text":                      {"internal/check/lint"},
+	"golang.org/x/text":                      {"internal/check/lint", "internal/identity"},
 	"github.com/google/jsonschema-go":        {"internal/check/lint"},
 	"github.com/miekg/dns":                   {"internal/check/dnssec"},
 	"github.com/BurntSushi/toml":             {"internal/check/clientconfig"},

@@ -74,7 +74,7 @@ func (c *command) userCommand() *cobra.Command {
 		c.add(&cobra.Command{Use: "list", Short: "List the accounts", Args: c.noArguments}, true, c.listUsers),
 		c.add(&cobra.Command{Use: "passwd NAME", Short: "Change a password, and sign out everywhere", Args: c.someArguments("user", 1)}, true, c.changePassword),
 		c.add(&cobra.Command{Use: "passkeys NAME", Short: "List the passkeys of a user, or remove one", Long: passkeysHelp, Args: c.someArguments("user", 1)}, true, c.passkeys),
-		c.add(&cobra.Command{Use: "disable NAME", Short: "End and forbid all that a user does", Args: c.someArguments("user", 1)}, true, c.disableUser(true)),
+		c.add(&cobra.Command{Use: "disable NAME", Short: "Sign a user out everywhere and end all tokens; what runs then ends by itself", Args: c.someArguments("user", 1)}, true, c.disableUser(true)),
 		c.add(&cobra.Command{Use: "enable NAME", Short: "Let a disabled user sign in again", Args: c.someArguments("user", 1)}, true, c.disableUser(false)),
 		c.add(&cobra.Command{
 			Use: "link NAME", Short: "Let a user sign in through an OpenID provider", Long: linkHelp, Args: c.someArguments("user", 1),

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"net"
 	"net/netip"
 	"net/url"
@@ -59,7 +60,7 @@ func accessSettings() []setting {
 			func(c *Config) *string { return &c.Auth }),
 		entry("discovery", choice(DiscoveryPublic, DiscoveryPrivate), "whether what the server has is told without a token", []string{serve},
 			func(c *Config) *string { return &c.Discovery }),
-		entry("client-registration", choice(ClientsOpen, ClientsDocuments, ClientsManual), "how apps become known: also by themselves, at most by a metadata document, or by `client register` alone", []string{serve},
+		entry("client-registration", choice(ClientsOpen, ClientsDocuments, ClientsManual), "how apps become known: also by themselves, at most by a metadata document, or by the command client register alone", []string{serve},
 			func(c *Config) *string { return &c.Clients }),
 		repeated("client-document-host", documentHost(), "fetch metadata documents and keys of apps from this host also when its address is a private one; may be repeated", []string{serve},
 			func(c *Config) *[]string { return &c.DocumentHosts }),
@@ -108,6 +109,9 @@ func publicURL() kind[string] {
 		if u.Scheme == "http" && !isLoopbackHost(u.Hostname()) {
 			return "", refusal("must be https, since tokens travel there; http is for 127.0.0.1 and localhost only")
 		}
+		if err := checkHost(u); err != nil {
+			return "", err
+		}
 		host := strings.ToLower(u.Host)
 		if port := map[string]string{"https": ":443", "http": ":80"}[u.Scheme]; strings.HasSuffix(host, port) {
 			host = strings.TrimSuffix(host, port)
@@ -115,6 +119,17 @@ func publicURL() kind[string] {
 		return u.Scheme + "://" + host, nil
 	})
 	return optional(k)
+}
+
+// checkHost says what is wrong with host and port of a URL that browsers are to send back.
+func checkHost(u *url.URL) error {
+	if _, err := netip.ParseAddr(u.Hostname()); err != nil && !isHostName(u.Hostname()) {
+		return refusal("must have a host of letters a-z, digits, - and ., as browsers send it: they write other letters as in https://xn--bcher-kva.example")
+	}
+	if _, port, ok := splitAddress(net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), strconv.Itoa(httpsPort)))); !ok || port == 0 {
+		return refusal("must have a port from 1 to 65535, or none")
+	}
+	return nil
 }
 
 // documentHost is a host with its port as it stands in URLs; without a port it is that of https.
@@ -154,16 +169,21 @@ func days(least, most time.Duration) kind[time.Duration] {
 	k := duration(least, most)
 	plain := k.parse
 	k.limits = shortDuration(least) + " to " + strconv.Itoa(int(most/day)) + "d"
-	k.parse = func(text string) (time.Duration, error) {
-		digits, ok := strings.CutSuffix(text, "d")
-		if !ok {
-			return plain(text)
+	k.parse = func(text string) (v time.Duration, err error) {
+		if digits, ok := strings.CutSuffix(text, "d"); ok {
+			var n int
+			n, err = strconv.Atoi(digits)
+			if n < 1 || n > int(most/day) {
+				n, err = 0, strconv.ErrRange
+			}
+			v = time.Duration(n) * day
+		} else {
+			v, err = plain(text)
 		}
-		n, err := strconv.Atoi(digits)
-		if err != nil || n < 1 || n > int(most/day) {
-			return 0, refusal("must be a time such as 90d or 12h, from %s", k.limits)
+		if err != nil {
+			return 0, refusal("must be a time with its unit, such as 90d or 12h, from %s", k.limits)
 		}
-		return time.Duration(n) * day, nil
+		return v, nil
 	}
 	k.format = func(d time.Duration) string {
 		if d >= day && d%day == 0 {

@@ -207,8 +207,8 @@ func TestRanges(t *testing.T) {
 		{"auth", []string{"none", "oauth", ""}, []string{"basic"}, "none"},
 		{"discovery", []string{"public", "private"}, []string{"", "none"}, "public, private"},
 		{"client-registration", []string{"open", "documents", "manual"}, []string{"", "off"}, "open, documents, manual"},
-		{"public-url", []string{"", "https://run.example.org", "https://run.example.org:8443/", "https://run.example.org/mcp", "http://127.0.0.1:8000", "http://localhost", "http://[::1]:1"},
-			[]string{"run.example.org", "http://run.example.org", "https://", "https://u@h", "https://h/x", "https://h/?q", "https://h/#f", "ftp://h", "https://h\x00"}, ""},
+		{"public-url", []string{"", "https://run.example.org", "https://run.example.org:8443/", "https://run.example.org/mcp", "http://127.0.0.1:8000", "http://localhost", "http://[::1]:1", "https://xn--bcher-kva.example"},
+			[]string{"run.example.org", "http://run.example.org", "https://", "https://u@h", "https://h/x", "https://h/?q", "https://h/#f", "ftp://h", "https://h\x00", "https://b\u00fccher.example", "https://h:0", "https://h:65536", "https://[fe80::1%25eth0]x"}, ""},
 		{"listen", []string{"127.0.0.1:0", "[::1]:65535", "localhost:80", "0.0.0.0:1"}, []string{"127.0.0.1", ":http", "127.0.0.1:65536", "example.org:80", "127.0.0.1:-1", ""}, ""},
 		{"trusted-proxy", []string{"10.0.0.5", "10.0.0.0/8", "::1", "fd00::/8", "0.0.0.0/1"},
 			[]string{"0.0.0.0/0", "::/0", "proxy", "10.0.0.0/33", "fe80::1%eth0", "::ffff:10.0.0.0/104", ""}, ""},
@@ -310,10 +310,15 @@ func TestHelp(t *testing.T) {
 	flags.AddCommon(fs)
 	flags.AddOf("serve", fs)
 	flags.AddOf("chat", fs)
+	flags.AddOf("create", fs)
+	flags.AddOf("register", fs)
 	fs.VisitAll(func(f *pflag.Flag) {
 		variable := "[RUNPYTHON_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_")) + "]"
 		if !strings.HasSuffix(f.Usage, variable) {
 			t.Errorf("help of --%s is %q; want %s in it", f.Name, f.Usage, variable)
+		}
+		if strings.Contains(f.Usage, "`") { // what stands between such marks would be shown as what the flag takes
+			t.Errorf("help of --%s is %q, with a name of its value in it", f.Name, f.Usage)
 		}
 	})
 	text := fs.FlagUsages()
@@ -402,6 +407,17 @@ func TestDays(t *testing.T) {
 		c, err := f.Load(environ("RUNPYTHON_DATA", "/srv"))
 		if err != nil || c.Expires != want {
 			t.Errorf("--expires=%s = %v, %v; want %v", text, c.Expires, err, want)
+		}
+	}
+	for _, text := range []string{"90", "5m", "0d", "1826d", "-1d", "d", "1.5d", "99999999999999999999d", "43801h"} {
+		f := config.NewFlags(config.Default(environ()))
+		fs := pflag.NewFlagSet("create", pflag.ContinueOnError)
+		f.AddOf("create", fs)
+		if err := fs.Parse([]string{"--expires=" + text}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Load(environ("RUNPYTHON_DATA", "/srv")); err == nil || !strings.Contains(err.Error(), "such as 90d or 12h, from 1h to 1825d") {
+			t.Errorf("--expires=%s: %v; want what it may be", text, err)
 		}
 	}
 }

@@ -270,14 +270,18 @@ func hostName() kind[string] {
 	return kind[string]{
 		arg: "NAME", yaml: []string{tagString},
 		parse: func(text string) (string, error) {
-			foreign := strings.ContainsFunc(text, func(r rune) bool {
-				return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '.' || r == '_')
-			})
-			if text == "" || len(text) > maxHostBytes || foreign {
+			if !isHostName(text) {
 				return "", refusal("must be the name of a host as in a URL, such as run.example.org, without scheme and port")
 			}
 			return text, nil
 		},
 		format: func(v string) string { return v },
 	}
+}
+
+// isHostName reports whether a text may be a host in a URL as browsers send it: other letters than those of ASCII are encoded there.
+func isHostName(text string) bool {
+	return text != "" && len(text) <= maxHostBytes && !strings.ContainsFunc(text, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '.' || r == '_')
+	})
 }

@@ -73,9 +73,7 @@ func (a *attempts) forgive(account, address string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.put(attempt{account, address}, failures{})
-	all := a.get(attempt{"", address})
-	all.count--
-	a.put(attempt{"", address}, all)
+	a.less(attempt{"", address})
 }
 
 // takeBack takes back one attempt of an account from an address, since nobody has looked at what it showed.
@@ -83,11 +81,15 @@ func (a *attempts) takeBack(account, address string) {
 	address = network(address)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, k := range []attempt{{account, address}, {"", address}} {
-		f := a.get(k)
-		f.count--
-		a.put(k, f)
-	}
+	a.less(attempt{account, address})
+	a.less(attempt{"", address})
+}
+
+// less takes back one attempt. The caller holds a.mu.
+func (a *attempts) less(k attempt) {
+	f := a.get(k)
+	f.count--
+	a.put(k, f)
 }
 
 // wait returns how long an attempt has to wait. The caller holds a.mu.

@@ -28,6 +28,18 @@ func (a Attempts) Forgive(account, address string) { a.forgive(account, address)
 
 func (a Attempts) Len() int { return len(a.young) + len(a.old) }
 
+// Crowd takes the places of those that wait to be hashed as well, until release is called.
+func Crowd(s *Service) (release func()) {
+	for range maxWaiting {
+		s.waiting <- struct{}{}
+	}
+	return func() {
+		for range maxWaiting {
+			<-s.waiting
+		}
+	}
+}
+
 // Occupy takes the places of those that are hashed, until release is called.
 func Occupy(s *Service) (release func()) {
 	for range maxHashing {
@@ -36,18 +48,6 @@ func Occupy(s *Service) (release func()) {
 	return func() {
 		for range maxHashing {
 			<-s.hashing
-		}
-	}
-}
-
-// Crowd takes the places of all that wait to be hashed, until release is called.
-func Crowd(s *Service) (release func()) {
-	for range maxWaiting {
-		s.waiting <- struct{}{}
-	}
-	return func() {
-		for range maxWaiting {
-			<-s.waiting
 		}
 	}
 }

@@ -285,6 +285,27 @@ func TestHashingIsBounded(t *testing.T) {
 	}
 }
 
+// What keyboards do differently is no reason to be refused: spaces that phones add to a name, accents that are characters of their own.
+func TestSignInAsTyped(t *testing.T) {
+	f := newFixture(t)
+	if _, err := f.AddUser(t.Context(), " Ann", "p\u00e4ssw\u00f6rter sind sch\u00f6n", false); err != nil {
+		t.Fatal(err)
+	}
+	for _, try := range [][2]string{
+		{"ann", "p\u00e4ssw\u00f6rter sind sch\u00f6n"}, {"Ann ", "pa\u0308sswo\u0308rter sind scho\u0308n"}, {"\tann\n", "pa\u0308ssw\u00f6rter sind sch\u00f6n"},
+	} {
+		if _, _, err := f.SignIn(t.Context(), try[0], try[1], home); err != nil {
+			t.Errorf("%q with %+q: %v", try[0], try[1], err)
+		}
+	}
+	_, _, err := f.SignIn(t.Context(), "ann", "passworter sind schon", home)
+	kind(t, "without accents", err, fault.Invalid, "is wrong")
+	_, err = f.AddUser(t.Context(), "bob", strings.Repeat("a\u0308", 6), false)
+	kind(t, "six letters that are twelve characters", err, fault.Invalid, "10 to 256")
+	_, err = f.AddUser(t.Context(), "a n", good, false)
+	kind(t, "a space within a name", err, fault.Invalid, "the name must have")
+}
+
 // What could not be looked at, since too many sign in, is no wrong password of whoever has sent it.
 func TestBusyIsNoWrongPassword(t *testing.T) {
 	f := newFixture(t)
@@ -453,6 +474,13 @@ func TestSetup(t *testing.T) {
 	kind(t, "a short password", err, fault.Invalid, "10 to 256")
 	_, err = f.FinishSetup(t.Context(), "wrong", "ann", good)
 	kind(t, "another link", err, fault.NotFound, "not good any more")
+	release := identity.Crowd(f.Service)
+	_, err = f.FinishSetup(t.Context(), link, "ann", good)
+	kind(t, "while too many sign in", err, fault.Busy, "in a few seconds")
+	release()
+	if !f.CanSetup(link) {
+		t.Fatal("a busy server has used the link up")
+	}
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	made := 0

@@ -105,6 +105,9 @@ func (s *Service) SignInByPasskey(ctx context.Context, cookie string, answer []b
 		return "", store.User{}, s.refused(ctx, u, address, fault.New(fault.Invalid, err, "nobody signs in here with this passkey: it may have been removed, or the account disabled"))
 	}
 	if err := s.use(ctx, k, u, answered{a, text, address}); err != nil {
+		if kind, _ := fault.Shown(err); kind != fault.Invalid {
+			s.attempts.takeBack(account, address)
+		}
 		return "", store.User{}, err
 	}
 	s.attempts.forgive(account, address)

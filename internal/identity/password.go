@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/crypto/argon2"
+	"golang.org/x/text/unicode/norm"
 
 	"runpython/internal/fault"
 )
@@ -33,6 +34,8 @@ const (
 const (
 	passwordLeast = 10 // characters
 	passwordMost  = 256
+	// passwordBytes is what those take at most, when each is written as three of four bytes.
+	passwordBytes = 12 * passwordMost
 )
 
 // errBusy is told when too many sign in at once.
@@ -55,7 +58,7 @@ func badPassword(message string) error {
 
 // checkPassword says what is wrong with a new password.
 func checkPassword(text, name string) error {
-	n := utf8.RuneCountInString(text)
+	n := utf8.RuneCountInString(norm.NFC.String(text))
 	switch {
 	case !utf8.ValidString(text) || strings.ContainsAny(text, "\x00\r\n"):
 		return badPassword("the password must be one line of UTF-8 text")
@@ -129,5 +132,6 @@ func (s *Service) argon(ctx context.Context, password string, salt []byte) ([]by
 	case <-ctx.Done():
 		return nil, fmt.Errorf("hash a password: %w", context.Cause(ctx))
 	}
-	return argon2.IDKey([]byte(password), salt, argonPasses, argonKiB, argonThreads, hashBytes), nil
+	// A letter with an accent is one character or two, by who typed it (RFC 8265, 4.2): both are the same password.
+	return argon2.IDKey(norm.NFC.Bytes([]byte(password)), salt, argonPasses, argonKiB, argonThreads, hashBytes), nil
 }

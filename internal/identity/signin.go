@@ -51,7 +51,7 @@ func (s *Service) SignIn(ctx context.Context, name, password, address string) (c
 			return "", u, fmt.Errorf("sign in: %w", err)
 		}
 	}
-	if len(password) > 4*passwordMost {
+	if len(password) > passwordBytes {
 		password = ""
 	}
 	right, err := s.matches(ctx, password, u.Password)

@@ -18,9 +18,9 @@ import (
 const maxNameBytes = 64
 
 // account returns how the name of a user is kept, and whether it is one: letters of ASCII, which have no case,
-// digits and . _ @ + - in the middle, so that no two look alike.
+// digits and . _ @ + - in the middle, so that no two look alike. Spaces around it, which phones add, do not count.
 func account(name string) (string, bool) {
-	name = strings.ToLower(name)
+	name = strings.ToLower(strings.TrimSpace(name))
 	ok := name != "" && len(name) <= maxNameBytes && strings.Trim(name, "._@+-") == name
 	for _, r := range name {
 		ok = ok && (r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || strings.ContainsRune("._@+-", r))
@@ -172,22 +172,22 @@ func (s *Service) CanSetup(link string) bool {
 }
 
 // FinishSetup makes the first account, an administrator's. A secret that is not good any more is fault.NotFound; with a
-// name or password that cannot be, it stays good.
+// name or password that cannot be, and while the server is busy, it stays good.
 func (s *Service) FinishSetup(ctx context.Context, link, name, password string) (store.User, error) {
 	s.setup.finishing.Lock()
 	defer s.setup.finishing.Unlock()
 	if !s.CanSetup(link) {
 		return store.User{}, fault.New(fault.NotFound, nil, "this link is not good any more: add users with `runpython user add NAME`")
 	}
-	u, err := s.addUser(ctx, name, password, true, 1)
-	kind, _ := fault.Shown(err)
-	if err != nil && kind != fault.Busy {
+	u, err := s.addUser(ctx, name, password, true, 1) // of two at once, the second finds the table full
+	taken := errors.Is(err, store.ErrFull)
+	if err != nil && !taken { // also when the server is busy, or the database locked
 		return store.User{}, err
 	}
 	s.setup.mu.Lock()
 	defer s.setup.mu.Unlock()
 	s.setup.hash = nil
-	if err != nil {
+	if taken {
 		return store.User{}, fault.New(fault.NotFound, err, "there is an account already: sign in with it, or add users with `runpython user add NAME`")
 	}
 	return u, nil

@@ -174,7 +174,7 @@ func (s *Server) Approve(ctx context.Context, a *Authorization, user store.User,
 		Hash: secret.Digest(code), Subject: user.ID, Request: text, Grant: strings.ToLower(rand.Text()), Expires: s.Now().Add(codeTime),
 	})
 	if err != nil {
-		return "", fault.New(fault.Busy, err, "what you have allowed cannot be kept; try again in a moment")
+		return "", fault.New(fault.Busy, err, "what you have allowed cannot be kept at the moment: begin again in the app")
 	}
 	s.Record.Record(ctx, EventApproved, user.ID, address, a.ClientID)
 	return s.back(a, url.Values{"code": {code}}), nil

@@ -69,7 +69,7 @@ func TestRegister(t *testing.T) {
 		}
 	})
 	t.Run("OAU-10 dangerous redirects", func(t *testing.T) {
-		for _, u := range []string{"javascript:alert(1)", "data:text/html,x", "file:///x", "http://evil.example/cb", "https://ok.example/cb#frag", "", "/cb", "https://u:p@ok.example/", "vbscript:x", "app:", "https:///x", "https://a b/"} {
+		for _, u := range []string{"javascript:alert(1)", "data:text/html,x", "file:///x", "http://evil.example/cb", "https://ok.example/cb#frag", "", "/cb", "https://u:p@ok.example/", "vbscript:x", "app:", "https:///x", "https://a b/", "ms-msdt:/id", "MS-Settings:x", "search-ms:query=x", "shell:startup", "itms-services://?action=x"} {
 			a := f.post("/register", "application/json", fmt.Sprintf(`{"redirect_uris":["https://fine.example/",%q]}`, u))
 			if a.status != http.StatusBadRequest || a.code() != "invalid_redirect_uri" {
 				t.Errorf("%q: %d %s", u, a.status, a.text)

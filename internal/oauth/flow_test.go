@@ -1,7 +1,9 @@
 package oauth_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -14,10 +16,67 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"runpython/internal/fault"
 	"runpython/internal/oauth"
 	"runpython/internal/store"
 	"runpython/internal/store/sqlite"
 )
+
+// locked is a store whose database another program keeps for itself.
+type locked struct{ oauth.Store }
+
+func errLocked() error {
+	return fmt.Errorf("write: %w", fault.New(fault.Busy, errors.New("SQLITE_BUSY at /srv/chats.db"), "another program keeps the database locked"))
+}
+
+func (locked) AddClient(context.Context, store.Client, int) error { return errLocked() }
+
+func (locked) AddCode(context.Context, store.Code) error { return errLocked() }
+
+func (locked) RedeemCode(context.Context, store.Digest, time.Time, func(store.Code) (store.Issued, error)) error {
+	return errLocked()
+}
+
+func (locked) Rotate(context.Context, store.Digest, time.Time, store.Repeats, func(store.Grant, store.Token) (store.Issued, error)) error {
+	return errLocked()
+}
+
+func (locked) RemoveToken(context.Context, store.Digest, string) (string, error) {
+	return "", errLocked()
+}
+
+// A client is told to come again when nothing is wrong with its request, and loses neither code nor tokens.
+func TestBusyDatabase(t *testing.T) {
+	f := newFixture(t, nil)
+	client := f.client(callback)
+	code := f.authorize(request(client, nil))
+	refresh := f.tokens(client).member("refresh_token")
+	busy := fixtureOn(t, f.store, func(o *oauth.Options) { o.Store = locked{o.Store} })
+	for name, a := range map[string]answer{
+		"register": busy.post("/register", "application/json", `{"redirect_uris":["https://app.example/cb"]}`),
+		"redeem":   busy.form("/token", redemption(client, code, nil)),
+		"refresh":  busy.refresh(client, refresh, nil),
+		"revoke":   busy.form("/revoke", url.Values{"client_id": {client}, "token": {refresh}}),
+	} {
+		if a.status != http.StatusServiceUnavailable || a.code() != "temporarily_unavailable" || a.header.Get("Retry-After") == "" || strings.Contains(a.text, "srv") {
+			t.Errorf("%s = %d, Retry-After %q, %s; want to be told to come again", name, a.status, a.header.Get("Retry-After"), a.text)
+		}
+	}
+	if a := f.form("/token", redemption(client, code, nil)); a.status != http.StatusOK {
+		t.Errorf("the code afterwards = %d %s", a.status, a.text)
+	}
+	if a := f.refresh(client, refresh, nil); a.status != http.StatusOK {
+		t.Errorf("the refresh token afterwards = %d %s", a.status, a.text)
+	}
+	asked, err := busy.ReadAuthorization(t.Context(), request(client, nil), "192.0.2.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = busy.Approve(t.Context(), asked, f.user, "192.0.2.1")
+	if kind, message := fault.Shown(err); kind != fault.Busy || !strings.Contains(message, "begin again in the app") {
+		t.Errorf("Approve() = %v, %q; its request is used up, so it cannot be sent again", kind, message)
+	}
+}
 
 func TestMetadata(t *testing.T) {
 	f := newFixture(t, nil)

@@ -10,9 +10,13 @@ import (
 // maxRedirectBytes bounds a redirect URI.
 const maxRedirectBytes = 2048
 
-// badSchemes are those that a browser runs, shows or sends something with, instead of giving it to an app.
-const badSchemes = " about admin blob chrome chrome-extension content data file filesystem ftp ftps intent jar javascript ldap livescript mailto mhtml " +
-	"moz-extension ms-appdata ms-its res resource sftp sms smb ssh tel telnet urn vbscript view-source wais ws wss "
+// badSchemes are those that a browser runs, shows or sends something with, or that the system does something with, instead of giving it to an app.
+const badSchemes = " about admin blob chrome chrome-extension content data facetime file filesystem ftp ftps hcp intent itms-apps itms-services jar javascript " +
+	"ldap livescript mailto mhtml moz-extension res resource search search-ms sftp shell sms smb ssh tel telnet urn vbscript view-source wais ws wss " +
+	"x-apple.systempreferences x-help-action "
+
+// windowsSchemes is how those begin that Windows and its own programs do something with, such as to start a tool with arguments.
+const windowsSchemes = "ms-"
 
 // checkRedirect says what is wrong with a URI that somebody wants people to be sent to, "" for nothing. It is https, or http to
 // the person's own machine (RFC 8252, 7.3), or a scheme of an app on it (RFC 8252, 7.1).
@@ -47,7 +51,7 @@ func checkTarget(u *url.URL) string {
 			return "a redirect URI is https, or http to localhost, 127.0.0.1 or [::1]"
 		}
 	default:
-		if strings.Contains(badSchemes, " "+u.Scheme+" ") {
+		if strings.Contains(badSchemes, " "+u.Scheme+" ") || strings.HasPrefix(u.Scheme, windowsSchemes) {
 			return "the scheme " + u.Scheme + " is not one of an app"
 		}
 		if u.Host == "" && strings.Trim(u.Path+u.Opaque, "/") == "" {

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"runpython/internal/fault"
 )
 
 // maxBodyBytes bounds the body of a request: the largest are registrations with keys.
@@ -56,12 +58,19 @@ func reply(w http.ResponseWriter, status int, content any) {
 	_ = json.NewEncoder(w).Encode(content) // the client may be gone
 }
 
+// busyTime is when a client may try again what the server could not do just then.
+const busyTime = 5 * time.Second
+
 // fail answers with what is wrong. The cause of what a client cannot change is in the log only.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	e, ok := err.(*wireError) //nolint:errorlint // it is made here, and never wrapped
 	if !ok {
 		s.Log.ErrorContext(r.Context(), "authorization server", "path", r.URL.Path, "error", err)
+		kind, message := fault.Shown(err)
 		e = &wireError{Code: codeServerError, Description: "internal error; the operator's log has the details", status: http.StatusInternalServerError}
+		if kind == fault.Busy { // neither codes nor tokens are used up: the same may succeed later
+			e = &wireError{Code: codeTooMany, Description: message, status: http.StatusServiceUnavailable, wait: busyTime}
+		}
 	}
 	if e.status == 0 {
 		e.status = http.StatusBadRequest

@@ -185,7 +185,7 @@ type shownGrant struct {
 	ID, Name, Host     string
 	Since, Used, Until string
 	Machine            bool
-	Rights             []string // scopes
+	Rights             []string // as rightsOf has them
 }
 
 // dayForm is how days are shown.
@@ -234,7 +234,7 @@ func (p *Pages) grants(ctx context.Context, u store.User) (shown []shownGrant, e
 			continue
 		}
 		shown = append(shown, shownGrant{
-			ID: g.ID, Name: g.Name, Host: g.Host, Machine: g.Client == "", Rights: strings.Fields(g.Scopes),
+			ID: g.ID, Name: g.Name, Host: g.Host, Machine: g.Client == "", Rights: rightsOf(strings.Fields(g.Scopes)),
 			Since: g.Created.UTC().Format(dayForm), Used: g.Used.UTC().Format(dayForm), Until: g.Expires.UTC().Format(dayForm),
 		})
 	}

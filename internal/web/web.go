@@ -30,6 +30,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -200,7 +201,8 @@ type view struct {
 	Passwords  bool   // people sign in with one
 	Link       string // of setting up
 	Request    *oauth.Authorization
-	Form       string // secret of the request
+	Rights     []string // what it asks for, as rightsOf has it
+	Form       string   // secret of the request
 	Grants     []shownGrant
 	Done       string
 	AdminPath  string // for who is an administrator, "" for others
@@ -292,7 +294,7 @@ func (p *Pages) signedInOr(next func(http.ResponseWriter, *http.Request, visitor
 
 // askToSignIn sends a browser to sign in and back, with what it has asked for.
 func (p *Pages) askToSignIn(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodGet {
+	if r.Method == http.MethodPost {
 		p.problem(w, http.StatusForbidden, "You are not signed in any more. Begin again in the app.")
 		return
 	}
@@ -340,7 +342,15 @@ func (p *Pages) ask(w http.ResponseWriter, r *http.Request, v visitor) {
 		return
 	}
 	p.allow(w.Header(), formsTo(a.Redirect), "")
-	p.show(w, http.StatusOK, "consent", view{Title: "Allow this app?", User: v.user.Name, CSRF: v.csrf, Request: a, Form: form})
+	p.show(w, http.StatusOK, "consent", view{Title: "Allow this app?", User: v.user.Name, CSRF: v.csrf, Request: a, Rights: rightsOf(a.Scopes), Form: form})
+}
+
+// rightsOf returns all that scopes allow, also what one of them only implies, so that people are told of it.
+func rightsOf(scopes []string) []string {
+	if oauth.Has(scopes, oauth.ScopeRun) && !slices.Contains(scopes, oauth.ScopeRun) {
+		return append([]string{oauth.ScopeRun}, scopes...)
+	}
+	return scopes
 }
 
 // formsTo returns what a page must allow for its form to be answered by a redirect to an app: browsers hold redirects of forms

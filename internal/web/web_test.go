@@ -378,6 +378,43 @@ func TestSignIn(t *testing.T) {
 	}
 }
 
+// A scope that implies another one is not shown as less than it is.
+func TestImpliedRightsAreShown(t *testing.T) {
+	s := newSite(t)
+	if _, err := s.accounts.AddUser(t.Context(), "root", password, true); err != nil {
+		t.Fatal(err)
+	}
+	b := s.browser()
+	path := strings.Replace(ask(s.client("An App", callback), callback), "scope=run+admin+offline_access", "scope=admin", 1)
+	_, page := b.get("/login?" + url.Values{"next": {path}}.Encode())
+	b.post(page, "/login", map[string]string{"username": "root", "password": password})
+	_, page = b.get(path)
+	for _, want := range []string{"run Python code in your chats", "which are for administrators"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("an app that asks for admin alone is not said to %s:\n%s", want, page)
+		}
+	}
+	root, err := s.accounts.Named(t.Context(), "root")
+	if err != nil {
+		t.Fatal(err)
+	}
+	grant := store.Grant{ID: "g1", Subject: root.ID, Client: "c", Name: "An App", Scopes: "admin", Created: s.clock(), Used: s.clock(), Expires: s.clock().Add(time.Hour)}
+	if err := s.store.AddGrant(t.Context(), store.Issued{Grant: grant}); err != nil {
+		t.Fatal(err)
+	}
+	if _, page = b.get("/account"); !strings.Contains(page, "run Python code in your chats") {
+		t.Errorf("nor is a connected one:\n%s", page)
+	}
+}
+
+// Whoever only asks for the headers of a page is sent to sign in as well.
+func TestHeadsOfPages(t *testing.T) {
+	s := newSite(t)
+	if res := s.browser().send(http.MethodHead, "/account", nil, nil); res.StatusCode != http.StatusSeeOther {
+		t.Errorf("HEAD of a page for those who are signed in = %d", res.StatusCode)
+	}
+}
+
 func TestConnectedApps(t *testing.T) {
 	s := newSite(t)
 	b := s.browser()

@@ -56,6 +56,9 @@ func Open(ctx context.Context, name string) (_ *database.Store, err error) {
 		return nil, fmt.Errorf("open the database: %w", explain(err))
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
+	if err := private(name); err != nil {
+		return nil, fmt.Errorf("open the database: %w", explain(err))
+	}
 	write, err := sql.Open("sqlite", source(name, writing()))
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
@@ -74,6 +77,29 @@ func Open(ctx context.Context, name string) (_ *database.Store, err error) {
 	d.Announce, d.Ended, d.Copy = presence.announce, presence.ended, copyTo
 	return finish(ctx, read, write, d)
 }
+
+// private makes the file of the database, if needed, so that only this user may read it, and shuts one out that every user of the
+// machine may read: what people have said, and hashes of their passwords are there. SQLite gives its journals the same mode.
+func private(name string) error {
+	f, err := os.OpenFile(name, os.O_RDONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return err //nolint:wrapcheck // it names the file
+	}
+	err = f.Close()
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		info, statErr := os.Stat(name + suffix)
+		if statErr != nil || info.Mode().Perm()&everybody == 0 {
+			continue // the journals are there only while it is open
+		}
+		if changeErr := os.Chmod(name+suffix, info.Mode().Perm()&^everybody); !errors.Is(changeErr, os.ErrPermission) { // else it is another user's
+			err = errors.Join(err, changeErr)
+		}
+	}
+	return err
+}
+
+// everybody is what the mode of a file allows to users other than its owner and group.
+const everybody = 0o007
 
 // OpenMemory opens a new database that is nowhere but in the memory of this process. The caller closes it.
 func OpenMemory(ctx context.Context) (*database.Store, error) {
