@@ -234,6 +234,11 @@ func TestThrottleOfManyAccounts(t *testing.T) {
 	if wait := a.Begin("another", home, now); wait != 0 {
 		t.Errorf("it waits %v after a right password", wait)
 	}
+	for i := range 200 { // one stranger, of all who come by a proxy that was not named
+		if wait := a.Begin(fmt.Sprint("user", i), "127.0.0.1", now); wait != 0 {
+			t.Fatalf("after %d attempts by loopback everybody waits %v", i, wait)
+		}
+	}
 	for i := range 30_000 {
 		a.Begin("ann", fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&255, i&255), now.Add(time.Duration(i)))
 	}
