@@ -174,7 +174,7 @@ func (s *Server) assert(ctx context.Context, c *Client, assertion, address strin
 	expected := jwt.Expected{Issuer: c.ID, Subject: c.ID, AnyAudience: jwt.Audience{s.Issuer, s.Issuer + tokenPath, s.Issuer + revokePath}, Time: now}
 	switch {
 	case claims.ValidateWithLeeway(expected, assertionLeeway) != nil:
-		return "client_assertion must have the client as iss and sub, this issuer as aud, and be in its time", nil
+		return "client_assertion must have the client as iss and sub, this issuer as aud, and be in its time", nil //nolint:nilerr // what is wrong is the answer
 	case claims.Expiry == nil || claims.Expiry.Time().After(now.Add(assertionTime)):
 		return "client_assertion must have an exp that is not more than ten minutes away", nil
 	case claims.ID == "":

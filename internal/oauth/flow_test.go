@@ -41,7 +41,9 @@ func (locked) Rotate(context.Context, store.Digest, time.Time, store.Repeats, fu
 	return errLocked()
 }
 
-func (locked) RemoveToken(context.Context, store.Digest, string) (string, error) { return "", errLocked() }
+func (locked) RemoveToken(context.Context, store.Digest, string) (string, error) {
+	return "", errLocked()
+}
 
 // A client is told to come again when nothing is wrong with its request, and loses neither code nor tokens.
 func TestBusyDatabase(t *testing.T) {

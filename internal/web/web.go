@@ -183,7 +183,7 @@ type view struct {
 	Link       string // of setting up
 	Request    *oauth.Authorization
 	Rights     []string // what it asks for, as rightsOf has it
-	Form       string // secret of the request
+	Form       string   // secret of the request
 	Grants     []shownGrant
 	Done       string
 
