@@ -7,6 +7,7 @@ import "time"
 const (
 	MaxAttempts = maxAttempts
 	MaxWaiting  = maxWaiting
+	MaxTokens   = maxTokens
 )
 
 // Attempts are attempts.

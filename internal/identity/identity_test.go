@@ -274,6 +274,26 @@ func TestHashingIsBounded(t *testing.T) {
 	}
 }
 
+// Tokens that have ended take no place of new ones.
+func TestEndedTokensMakeRoom(t *testing.T) {
+	f := newFixture(t)
+	f.add("ann")
+	create := func(name string) error {
+		_, err := f.CreateToken(t.Context(), identity.NewToken{Name: name, User: "ann", Scopes: "run", Expires: time.Hour})
+		return err
+	}
+	for i := range identity.MaxTokens {
+		if err := create(fmt.Sprint("job", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kind(t, "one more", create("more"), fault.Busy, "revoke some")
+	f.pass(time.Hour)
+	if err := create("more"); err != nil {
+		t.Errorf("when all have ended: %v", err)
+	}
+}
+
 // What keyboards do differently is no reason to be refused: spaces that phones add to a name, accents that are characters of their own.
 func TestSignInAsTyped(t *testing.T) {
 	f := newFixture(t)
