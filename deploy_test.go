@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
 	"gopkg.in/yaml.v3"
 
 	"runpython/internal/config"
@@ -86,7 +87,13 @@ func TestDeployedSettings(t *testing.T) {
 			v, ok := variables[name]
 			return v, ok
 		}
-		if _, err := config.NewFlags(config.Default(lookup)).Load(lookup); err != nil {
+		flags := config.NewFlags(config.Default(lookup))
+		flags.AddOf("serve", pflag.NewFlagSet("serve", pflag.ContinueOnError))
+		c, err := flags.Load(lookup)
+		if err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+		if err := c.CheckServe(); err != nil && file == "deploy/container/compose.yaml" {
 			t.Errorf("%s: %v", file, err)
 		}
 	}

@@ -36,6 +36,12 @@ func NamespaceLimits(proc string) []string { return namespaceLimits(proc) }
 
 func ThreadsLeft(limit, used int64) Finding { return threadsLeft(limit, used) }
 
+// Front is what stands before a handler, of a program with nothing else.
+func Front(c config.Config, log *slog.Logger, next http.Handler) http.Handler {
+	a := &App{config: c, log: log, limits: newLimits(c, nil)}
+	return a.front(next)
+}
+
 func Pooled(a *App) int64 { return a.host.Stats().Pooled }
 
 func NewModel(ctx context.Context, c config.Config, log *slog.Logger, environ []string) (agent.Options, error) {

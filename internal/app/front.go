@@ -2,6 +2,7 @@ package app
 
 import (
 	"net/http"
+	"sync"
 	"time"
 
 	"runpython/internal/caller"
@@ -13,7 +14,21 @@ const bodyTimeout = time.Minute
 
 // front is what stands before all that serve answers on the address for callers.
 func (a *App) front(next http.Handler) http.Handler {
-	return caller.NewTrust(a.config.TrustedProxies).Handler(strict(a.limits.handler(timely(next))))
+	trust := caller.NewTrust(a.config.TrustedProxies)
+	return a.noticing(trust, trust.Handler(strict(a.limits.handler(timely(next)))))
+}
+
+// noticing tells the log, once, of a proxy that was not named: all who come by it look like one.
+func (a *App) noticing(trust *caller.Trust, next http.Handler) http.Handler {
+	var once sync.Once
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if trust.IsUnnamedProxy(r) {
+			once.Do(func() {
+				a.log.Warn("a proxy on this machine is not named, so that callers are not told apart, and have no limits", "see", "--trusted-proxy", "from", r.RemoteAddr)
+			})
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // timely ends the wait for bodies that do not come, also of requests that are refused before anybody reads those: the server

@@ -95,6 +95,13 @@ func (t *Trust) Handler(next http.Handler) http.Handler {
 	})
 }
 
+// IsUnnamedProxy reports whether a request comes from this machine, which is not trusted, with headers that name other callers: most likely
+// by a proxy that the operator has forgotten to name.
+func (t *Trust) IsUnnamedProxy(r *http.Request) bool {
+	from := peer(r.RemoteAddr)
+	return from.IsLoopback() && !t.believes(from) && (r.Header.Get("X-Forwarded-For") != "" || r.Header.Get("Forwarded") != "")
+}
+
 // isForwarding reports whether a header, in its canonical form, speaks of where a request has come from.
 func isForwarding(name string) bool {
 	switch name {

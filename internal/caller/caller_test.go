@@ -40,6 +40,28 @@ func ask(t *testing.T, from string, secure bool, h http.Header) seen {
 	return got
 }
 
+func TestUnnamedProxy(t *testing.T) {
+	for _, c := range []struct {
+		from    string
+		trusted []netip.Prefix
+		header  http.Header
+		want    bool
+	}{
+		{"127.0.0.1:1", nil, http.Header{"X-Forwarded-For": {"198.51.100.1"}}, true},
+		{"[::1]:1", nil, http.Header{"Forwarded": {"for=198.51.100.1"}}, true},
+		{"127.0.0.1:1", nil, nil, false},
+		{"127.0.0.1:1", []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, http.Header{"X-Forwarded-For": {"198.51.100.1"}}, false},
+		{"203.0.113.9:1", nil, http.Header{"X-Forwarded-For": {"198.51.100.1"}}, false}, // a stranger may send what he likes
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/mcp", http.NoBody)
+		r.RemoteAddr = c.from
+		maps.Copy(r.Header, c.header)
+		if got := caller.NewTrust(c.trusted).IsUnnamedProxy(r); got != c.want {
+			t.Errorf("%s with %v, trusting %v: %v, want %v", c.from, c.header, c.trusted, got, c.want)
+		}
+	}
+}
+
 func TestOrigin(t *testing.T) {
 	const proxy, stranger = "10.0.0.1:4711", "203.0.113.9:4711"
 	for _, c := range []struct {

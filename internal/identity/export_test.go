@@ -13,6 +13,7 @@ import (
 const (
 	MaxAttempts = maxAttempts
 	MaxWaiting  = maxWaiting
+	MaxTokens   = maxTokens
 )
 
 // Attempts are attempts.

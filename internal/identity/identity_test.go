@@ -250,6 +250,11 @@ func TestThrottleOfManyAccounts(t *testing.T) {
 	if wait := a.Begin("another", home, now); wait != 0 {
 		t.Errorf("it waits %v after a right password", wait)
 	}
+	for i := range 200 { // one stranger, of all who come by a proxy that was not named
+		if wait := a.Begin(fmt.Sprint("user", i), "127.0.0.1", now); wait != 0 {
+			t.Fatalf("after %d attempts by loopback everybody waits %v", i, wait)
+		}
+	}
 	for i := range 30_000 {
 		a.Begin("ann", fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&255, i&255), now.Add(time.Duration(i)))
 	}
@@ -282,6 +287,26 @@ func TestHashingIsBounded(t *testing.T) {
 		if k := <-kinds; k != fault.Invalid {
 			t.Errorf("one of those who waited: %v", k)
 		}
+	}
+}
+
+// Tokens that have ended take no place of new ones.
+func TestEndedTokensMakeRoom(t *testing.T) {
+	f := newFixture(t)
+	f.add("ann")
+	create := func(name string) error {
+		_, err := f.CreateToken(t.Context(), identity.NewToken{Name: name, User: "ann", Scopes: "run", Expires: time.Hour})
+		return err
+	}
+	for i := range identity.MaxTokens {
+		if err := create(fmt.Sprint("job", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kind(t, "one more", create("more"), fault.Busy, "revoke some")
+	f.pass(time.Hour)
+	if err := create("more"); err != nil {
+		t.Errorf("when all have ended: %v", err)
 	}
 }
 

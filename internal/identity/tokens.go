@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -50,8 +51,9 @@ func (s *Service) CreateToken(ctx context.Context, n NewToken) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	there = slices.DeleteFunc(there, func(g store.Grant) bool { return !s.Now().Before(g.Expires) }) // until it is swept
 	for _, g := range there {
-		if g.Name == n.Name && s.Now().Before(g.Expires) {
+		if g.Name == n.Name {
 			return "", fault.New(fault.Invalid, nil, fmt.Sprintf("the user %s has a token %q already: revoke it, or choose another name", u.Name, n.Name))
 		}
 	}
