@@ -20,7 +20,7 @@ func TestBrowserAdministration(t *testing.T) {
 		s.signIn("olga", true)
 		p.Follow(`a[href="/admin"]`)
 		s.look("people", shown{"People", []string{"ann", "olga", "Sign out"}, []string{
-			"heading People", "heading ann", "link ann", "heading olga", "link olga", "heading What each may do", "term calls", "button Sign out",
+			"heading People", "heading ann", "link ann", "heading olga", "link olga", "heading What each may do", "term calls", "definition 600 & more", "button Sign out",
 		}})
 		p.Follow(".apps a")
 		tabs := []string{"People of this server", "Disable", "Revoke job <run>"}
