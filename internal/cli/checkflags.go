@@ -287,7 +287,7 @@ func (f *checkFlags) validator() (*dnssec.Validator, error) {
 	if err != nil {
 		return nil, nil //nolint:nilerr,nilnil // a machine without a resolver does not measure it, which the report says
 	}
-	return &dnssec.Validator{Resolver: server, Anchors: dnssec.RootAnchors(), Now: time.Now()}, nil
+	return &dnssec.Validator{Resolver: server, Anchors: dnssec.RootAnchors()}, nil
 }
 
 // checkHeaders returns the credentials that the flags name.
