@@ -24,7 +24,11 @@ const leastHSTS = 180 * 24 * time.Hour
 // 6 and of 45 days are usual.
 const expiring = 1.0 / 3
 
-const leastRSABits = 2048
+// The shortest keys that are not weak.
+const (
+	leastRSABits   = 2048
+	leastCurveBits = 256
+)
 
 func (f *findings) tlsCertificate() Signal {
 	s := Signal{
@@ -89,6 +93,9 @@ func weakness(t *probe.TLS) string {
 	for _, c := range t.Chain[:min(len(t.Chain), max(1, t.Rooted-1))] {
 		if k, ok := c.PublicKey.(*rsa.PublicKey); ok && k.N.BitLen() < leastRSABits {
 			return fmt.Sprintf("the chain has a key of RSA with %d bits", k.N.BitLen())
+		}
+		if k, ok := c.PublicKey.(*ecdsa.PublicKey); ok && k.Curve.Params().BitSize < leastCurveBits {
+			return "the chain has a key of the curve " + k.Curve.Params().Name
 		}
 		if slices.Contains([]x509.SignatureAlgorithm{x509.MD5WithRSA, x509.SHA1WithRSA, x509.ECDSAWithSHA1, x509.DSAWithSHA1}, c.SignatureAlgorithm) {
 			return "the chain has a signature by " + c.SignatureAlgorithm.String()

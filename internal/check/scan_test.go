@@ -1,6 +1,7 @@
 package check_test
 
 import (
+	"crypto/elliptic"
 	"crypto/tls"
 	"io"
 	"net/http"
@@ -136,6 +137,12 @@ func endpointOutcomes() []outcome {
 		{"other name", "tls.certificate", check.Fail, "other.test", func(s *checktest.Site) { s.Certificate.Names = []string{"other.test"} }},
 		{"no intermediate", "tls.certificate", check.Partial, "without its intermediate", func(s *checktest.Site) { s.Certificate.NoIntermediate = true }},
 		{"TLS 1.1", "tls.certificate", check.Fail, "TLS 1.1", func(s *checktest.Site) { s.MaxVersion = tls.VersionTLS11 }},
+		{"weak suites alone", "tls.certificate", check.Partial, "weak cipher suite", func(s *checktest.Site) {
+			s.MaxVersion, s.Suites = tls.VersionTLS12, []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256}
+		}},
+		{"weak curve", "tls.certificate", check.Fail, "P-224", func(s *checktest.Site) {
+			s.MaxVersion, s.Certificate.Curve = tls.VersionTLS12, elliptic.P224()
+		}},
 
 		{"nothing listens", "https.enforced", check.Pass, "nothing listens", func(s *checktest.Site) { s.Plain = nil }},
 		{"301", "https.enforced", check.Pass, "301", plain(301, checktest.URL)},

@@ -19,7 +19,7 @@ const (
 
 // A Field is one text of a server, and where it stands.
 type Field struct {
-	Path string // as in "tool/search/description"
+	Path string // as in "tool/search/description", of maxPath bytes
 	Text string
 }
 
@@ -44,10 +44,10 @@ func Fields(tools []Tool, others []json.RawMessage, about About) [][]Field {
 	for i := range tools {
 		t := &tools[i]
 		place := "tool/" + t.Name + "/"
-		fields := []Field{{place + "name", t.Name}, {place + "title", t.Title}, {place + "description", t.Description}}
+		fields := []Field{{place + "name", t.name}, {place + "title", t.Title}, {place + "description", t.Description}}
 		fields = append(fields, values(place+"annotations", t.annotations, 0)...)
 		for _, p := range t.Parameters {
-			fields = append(fields, Field{place + "inputSchema/" + p.Path, p.Name})
+			fields = append(fields, Field{under(place+"inputSchema/", p.Path), p.Name})
 		}
 		fields = append(fields, values(place+"inputSchema", t.Input, 0)...)
 		fields = append(fields, values(place+"outputSchema", t.output, 0)...)
@@ -56,7 +56,7 @@ func Fields(tools []Tool, others []json.RawMessage, about About) [][]Field {
 	for _, raw := range others {
 		var d map[string]any
 		if json.Unmarshal(raw, &d) == nil {
-			all = append(all, values("item/"+text(d["name"]), d, 0))
+			all = append(all, values(under("item/", text(d["name"])), d, 0))
 		}
 	}
 	all = append(all, []Field{{"server/name", about.Name}, {"server/title", about.Title}, {"instructions", about.Instructions}})
@@ -75,7 +75,7 @@ func values(path string, v any, depth int) []Field {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			all = append(all, values(path+"/"+name, v[name], depth+1)...)
+			all = append(all, values(under(path, "/"+name), v[name], depth+1)...)
 		}
 	case []any:
 		for _, w := range v {
