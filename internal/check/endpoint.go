@@ -124,6 +124,8 @@ func (f *findings) httpsEnforced() Signal {
 		return s.as(Fail, 0, "the endpoint is plain HTTP")
 	}
 	switch {
+	case !p.Asked:
+		return s.as(Error, 0, "not measured: "+p.Problem)
 	case !p.Listening:
 		return s.as(Pass, 1, "nothing listens on port 80 ("+p.Problem+")")
 	case p.Problem != "":

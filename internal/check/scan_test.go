@@ -3,6 +3,8 @@ package check_test
 import (
 	"crypto/elliptic"
 	"crypto/tls"
+	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -169,6 +171,7 @@ func endpointOutcomes() []outcome {
 		{"no servers", "auth.enforced", check.Partial, "names none", func(s *checktest.Site) { s.Resource = map[string]any{"authorization_servers": nil} }},
 		{"no PKCE", "auth.enforced", check.Partial, "S256", func(s *checktest.Site) { s.Issuer = map[string]any{"code_challenge_methods_supported": nil} }},
 		{"other issuer", "auth.enforced", check.Partial, "another than", func(s *checktest.Site) { s.Issuer = map[string]any{"issuer": "https://evil.test"} }},
+		{"a call that is not answered", "auth.enforced", check.Error, "no call could be made", func(s *checktest.Site) { s.Handler = http.HandlerFunc(callsFail) }},
 		{"gated", "auth.enforced", check.Pass, "discovery too", func(s *checktest.Site) { s.Auth = checktest.All }},
 
 		{"dynamic registration", "oauth.client_registration", check.Partial, "only dynamic", func(s *checktest.Site) { s.Issuer = nil }},
@@ -197,6 +200,24 @@ func endpointOutcomes() []outcome {
 		{"one behind", "caps.spec_recency", check.Partial, "1 ahead", only("2025-11-25")},
 		{"four behind", "caps.spec_recency", check.Partial, "4 ahead", only("2024-11-05")},
 		{"gated", "caps.spec_recency", check.Error, "needs a token", func(s *checktest.Site) { s.Auth = checktest.All }},
+	}
+}
+
+// callsFail refuses the newest revision by 401 as if a token were needed, and breaks at calls of tools.
+func callsFail(w http.ResponseWriter, r *http.Request) {
+	var q struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+	}
+	_ = json.NewDecoder(r.Body).Decode(&q) // what is none has no method
+	switch q.Method {
+	case "initialize":
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}`, q.ID)
+	case "server/discover":
+		w.WriteHeader(http.StatusUnauthorized)
+	default:
+		w.WriteHeader(http.StatusInternalServerError)
 	}
 }
 

@@ -278,6 +278,7 @@ func (w *walk) cut(ctx context.Context, parent *signedZone, child string) (*sign
 
 // leaf looks at the addresses of a name, or at what it is an alias of.
 func (w *walk) leaf(ctx context.Context, zone *signedZone, name string) (string, error) {
+	found := false
 	for _, kind := range []uint16{dns.TypeA, dns.TypeAAAA} {
 		a, err := w.ask(ctx, name, kind)
 		if err != nil {
@@ -300,6 +301,9 @@ func (w *walk) leaf(ctx context.Context, zone *signedZone, name string) (string,
 		if cname, ok := set[0].(*dns.CNAME); ok && len(alias) > 0 {
 			return dns.CanonicalName(cname.Target), nil
 		}
+		found = true
+	}
+	if found {
 		return "", nil
 	}
 	return "", verdictf(Indeterminate, "%s has no address", name)

@@ -23,6 +23,7 @@ type Auth struct {
 	CallDetail string // what came of it
 	// Called: the call was looked at as one, so a tool that exists would have run.
 	Called     bool
+	Refused    bool        // the call was answered by 401 or 403
 	Challenges []Challenge // of the first answer that has some
 	Challenged bool        // an answer was 401 or 403
 
@@ -56,7 +57,7 @@ type Issuer struct {
 func (c *client) auth(ctx context.Context, nobody string) Auth {
 	var a Auth
 	note := func(status int, h http.Header) {
-		if status == http.StatusUnauthorized || status == http.StatusForbidden {
+		if needsToken(status) {
 			a.Challenged = true
 			if len(a.Challenges) == 0 {
 				a.Challenges = challenges(h)
@@ -79,7 +80,8 @@ func (c *client) auth(ctx context.Context, nobody string) Auth {
 		r, err := s.send(ctx, call{id: 3, method: "tools/call", params: map[string]any{"name": nobody, "arguments": map[string]any{}}})
 		if err == nil {
 			a.CallStatus, a.CallDetail = r.status, r.says()
-			a.Called = r.answered() && r.status != http.StatusUnauthorized && r.status != http.StatusForbidden
+			a.Refused = needsToken(r.status)
+			a.Called = r.answered() && !a.Refused
 			note(r.status, r.header)
 		} else {
 			a.CallDetail = reason(err)
