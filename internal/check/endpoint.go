@@ -43,11 +43,15 @@ func (f *findings) tlsCertificate() Signal {
 		return s.as(Fail, 0, "no TLS handshake: "+t.Problem)
 	}
 	s.Evidence = []string{fmt.Sprintf("%s, %s", tls.VersionName(t.Version), tls.CipherSuiteName(t.CipherSuite))}
+	good := "the certificate is valid for this name"
 	if t.OldVersions {
 		s.Evidence = append(s.Evidence, "TLS 1.1 or older is accepted too")
+		good += "; TLS 1.1 or older is accepted too"
 	}
 	if left := t.Remaining(f.facts.Started); left < expiring && t.Verified == nil {
-		s.Evidence = append(s.Evidence, fmt.Sprintf("expires %s, with %.0f %% of its life left", t.Chain[0].NotAfter.UTC().Format(time.DateOnly), 100*left))
+		ends := fmt.Sprintf("expires %s, with %.0f %% of its life left", t.Chain[0].NotAfter.UTC().Format(time.DateOnly), 100*left)
+		s.Evidence = append(s.Evidence, ends)
+		good += "; it " + ends
 	}
 	if t.Version < tls.VersionTLS12 {
 		return s.as(Fail, 0, tls.VersionName(t.Version)+" is the newest that it speaks")
@@ -64,7 +68,7 @@ func (f *findings) tlsCertificate() Signal {
 	if t.Version == tls.VersionTLS12 && slices.ContainsFunc(tls.InsecureCipherSuites(), func(c *tls.CipherSuite) bool { return c.ID == t.CipherSuite }) {
 		return s.as(Partial, 0.5, "TLS 1.2 with a weak cipher suite")
 	}
-	return s.as(Pass, 1, "the certificate is valid for this name")
+	return s.as(Pass, 1, good)
 }
 
 // incomplete reports whether only the intermediate certificates seem to be missing: the one that is there says where its issuer's is.

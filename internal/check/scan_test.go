@@ -79,6 +79,18 @@ func TestNothingToFindFaultWith(t *testing.T) {
 	if v := r.Diagnostics.Auth.Verdict; v != "enforced_and_verified" {
 		t.Errorf("the verdict is %s", v)
 	}
+	if d := cmp.Diff([]string{"header"}, r.Diagnostics.Auth.Resource.Bearer); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestWhatIsGatedHasNoEra: what the protocol's generation is behind a token is not guessed.
+func TestWhatIsGatedHasNoEra(t *testing.T) {
+	site := good()
+	site.Auth = checktest.All
+	if r := scan(t, site, nil); r.Era != "unknown" || r.Score == nil {
+		t.Errorf("the era is %q, the score %v; want unknown, and one of what is seen", r.Era, r.Score)
+	}
 }
 
 // TestRulesOfTheLatestRevision: a site that speaks it as if it were the one before is told so; that other servers can
@@ -139,6 +151,7 @@ func endpointOutcomes() []outcome {
 		{"other name", "tls.certificate", check.Fail, "other.test", func(s *checktest.Site) { s.Certificate.Names = []string{"other.test"} }},
 		{"no intermediate", "tls.certificate", check.Partial, "without its intermediate", func(s *checktest.Site) { s.Certificate.NoIntermediate = true }},
 		{"TLS 1.1", "tls.certificate", check.Fail, "TLS 1.1", func(s *checktest.Site) { s.MaxVersion = tls.VersionTLS11 }},
+		{"old versions too", "tls.certificate", check.Pass, "TLS 1.1 or older is accepted too", func(*checktest.Site) {}},
 		{"weak suites alone", "tls.certificate", check.Partial, "weak cipher suite", func(s *checktest.Site) {
 			s.MaxVersion, s.Suites = tls.VersionTLS12, []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256}
 		}},
@@ -239,10 +252,10 @@ func definitionOutcomes() []outcome {
 		{"no parameters", "schema.usage_examples", check.NotApplicable, "no tool has parameters", described("Looks for things here.")},
 		{"one of two", "schema.usage_examples", check.Partial, "1 of 2", parameter("a", "")},
 		{"missing", "schema.usage_examples", check.Fail, "no examples", tools(tool("a", "b", "", `{"type":"object","properties":{"a":{}}}`))},
-		{"not valid", "schema.usage_examples", check.Fail, "no examples", tools(tool("a", "b", "", `{"type":"object","properties":{"a":{}},"required":["a"],"examples":[{"b":1}]}`))},
+		{"not valid", "schema.usage_examples", check.Fail, "no valid examples", tools(tool("a", "b", "", `{"type":"object","properties":{"a":{}},"required":["a"],"examples":[{"b":1}]}`))},
 		{"in prose", "schema.usage_examples", check.Partial, "0 of 1", tools(tool("a", "Adds. Example: 1 and 2", "", `{"type":"object","properties":{"a":{}}}`))},
 		{"of a parameter", "schema.usage_examples", check.Partial, "0 of 1", tools(tool("a", "b", "", `{"type":"object","properties":{"a":{"examples":[1]}}}`))},
-		{"elsewhere", "schema.usage_examples", check.Fail, "no examples", tools(tool("a", "b", "", `{"type":"object","properties":{"a":{"$ref":"https://evil.test/s"}},"examples":[{"a":1}]}`))},
+		{"elsewhere", "schema.usage_examples", check.Fail, "no valid examples", tools(tool("a", "b", "", `{"type":"object","properties":{"a":{"$ref":"https://evil.test/s"}},"examples":[{"a":1}]}`))},
 
 		{"none", "coverage.tool_descriptions", check.NotApplicable, "no tools", tools()},
 		{"name again", "coverage.tool_descriptions", check.Fail, "0 of 1", described("The search tool.")},

@@ -117,7 +117,7 @@ func (s *Suppressions) Apply(r *check.Report) {
 }
 
 func (e *suppression) holdsFor(target string, f *check.Finding) bool {
-	anything := func(pattern, text string) bool { return pattern == "" || matches(pattern, text) }
+	anything := func(pattern, text string) bool { return pattern == "" || Matches(pattern, text) }
 	return e.Signal == f.Signal && (e.Rule == "" || e.Rule == f.Rule) && (e.Fingerprint == "" || e.Fingerprint == f.Fingerprint) &&
 		anything(e.Location, f.Location) && anything(e.Target, target)
 }
