@@ -136,6 +136,11 @@ func (f *findings) httpsEnforced() Signal {
 		return s.as(Error, 0, "not measured: port 80 does not answer HTTP: "+p.Problem)
 	}
 	s.Evidence = []string{fmt.Sprintf("HTTP %d, Location %q", p.Status, p.Location)}
+	return s.redirected(p)
+}
+
+// redirected judges what plain HTTP is answered by.
+func (s Signal) redirected(p *probe.Plain) Signal {
 	permanent := p.Status == http.StatusPermanentRedirect || p.Status == http.StatusMovedPermanently
 	temporary := p.Status == http.StatusTemporaryRedirect || p.Status == http.StatusFound || p.Status == http.StatusSeeOther
 	switch {

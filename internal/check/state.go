@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 
 	"runpython/internal/check/probe"
 )
@@ -66,7 +67,7 @@ func ReadState(dir, url string) ([]Observation, error) {
 
 // WriteState adds an observation to those of the past and keeps them. The file is replaced as a whole. target is how reports name the endpoint.
 func WriteState(dir, url, target string, past []Observation, seen Observation) error {
-	text, err := encode(target, kept(append(past[:len(past):len(past)], seen)))
+	text, err := encode(target, kept(append(slices.Clip(past), seen)))
 	if err != nil {
 		return fmt.Errorf("keep what was seen: %w", err)
 	}

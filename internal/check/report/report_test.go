@@ -93,7 +93,7 @@ func TestAdviceIsShown(t *testing.T) {
 	r := fixed()
 	r.Categories[0].Signals = append(r.Categories[0].Signals, check.Signal{ID: "caps.spec_recency", Status: check.Pass, Evidence: []string{"not so: a rule"}})
 	for _, f := range []report.Format{report.Text, report.HTML} {
-		if text := string(write(t, f, &report.Set{Tool: tool(), Reports: []*check.Report{r}})); !strings.Contains(text, "not so: a rule") {
+		if text := write(t, f, &report.Set{Tool: tool(), Reports: []*check.Report{r}}); !strings.Contains(text, "not so: a rule") {
 			t.Errorf("%s does not have it", f)
 		}
 	}
