@@ -30,6 +30,8 @@ func (f *findings) verdict() string {
 		return authUnknown
 	case !a.Opened:
 		return discoveryGated
+	case !a.Refused:
+		return authUnknown // something needs a token, but whether a call does was not seen
 	case metadataProblem(a) == "":
 		return enforcedVerified
 	}

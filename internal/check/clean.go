@@ -15,41 +15,46 @@ const (
 )
 
 // clean makes every text of the report harmless: no credentials of the scan, no character that is more than
-// itself, no endless text.
-func (r *Report) clean(harmless func(string) string) {
+// itself, no endless text. Credentials go first: of one that is cut, a part would be left.
+func (r *Report) clean(redact func(string) string) {
 	cleanValue(reflect.ValueOf(r).Elem(), func(s string) string {
-		return excerpt.Begin(harmless(excerpt.Head(s, 2*maxText)), maxText)
+		return excerpt.Begin(lint.Plain(excerpt.Head(redact(s), 2*maxText)), maxText)
 	})
 }
 
 // clean makes every text of the observation harmless, as files with them may be shown to anybody.
-func (o *Observation) clean(harmless func(string) string) {
-	cleanValue(reflect.ValueOf(o).Elem(), harmless)
+func (o *Observation) clean(redact func(string) string) {
+	cleanValue(reflect.ValueOf(o).Elem(), func(s string) string { return lint.Plain(redact(s)) })
 }
 
-// harmless returns what makes a text harmless but for its length.
-func (o *Options) harmless() func(string) string {
+// redact returns what takes the credentials of the scan out of a text.
+func (o *Options) redact() func(string) string {
 	secrets := slices.Clone(o.Secrets)
 	for _, values := range o.Headers {
 		for _, v := range values {
 			secrets = append(append(secrets, v), strings.Fields(v)...)
 		}
 	}
-	return Harmless(secrets)
+	return redaction(secrets)
 }
 
-// Harmless returns what makes texts harmless to show: each of the secrets is replaced by ***, unless it is so short that it is in
-// words by chance, and what controls terminals or is not seen is written as its code.
-func Harmless(secrets []string) func(string) string {
+// redaction returns what replaces each of the secrets by ***, unless it is so short that it is in words by chance.
+func redaction(secrets []string) func(string) string {
 	var pairs []string
-	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // of two that begin alike the longer one goes first
+	secrets = slices.SortedStableFunc(slices.Values(secrets), func(a, b string) int { return len(b) - len(a) }) // of two that begin alike the longer one goes first
 	for _, s := range secrets {
 		if len(s) >= leastSecret && !strings.EqualFold(s, "bearer") {
 			pairs = append(pairs, s, "***")
 		}
 	}
-	replace := strings.NewReplacer(pairs...)
-	return func(s string) string { return lint.Plain(replace.Replace(s)) }
+	return strings.NewReplacer(pairs...).Replace
+}
+
+// Harmless returns what makes texts harmless to show: each of the secrets is replaced by ***, unless it is so short that it is in
+// words by chance, and what controls terminals or is not seen is written as its code.
+func Harmless(secrets []string) func(string) string {
+	redact := redaction(secrets)
+	return func(s string) string { return lint.Plain(redact(s)) }
 }
 
 // cleanValue replaces every text within v.

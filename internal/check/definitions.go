@@ -88,6 +88,8 @@ func (f *findings) usageExamples() Signal {
 		return s.as(NotApplicable, 0, "no tool has parameters")
 	case full == needed:
 		return s.as(Pass, 1, "every tool with parameters has valid examples")
+	case credit == 0 && len(s.Evidence) > 0:
+		return s.as(Fail, 0, "no valid examples")
 	case credit == 0:
 		return s.as(Fail, 0, "no examples")
 	}

@@ -84,7 +84,7 @@ func (f *findings) authDiagnostics() AuthDiagnostics {
 		d.Challenges = append(d.Challenges, ChallengeDiagnosis(c))
 	}
 	if r := a.Resource; r != nil {
-		d.Resource = &ResourceDiagnosis{URL: r.URL, Problem: r.Problem, Issuers: r.Issuers}
+		d.Resource = &ResourceDiagnosis{URL: r.URL, Problem: r.Problem, Issuers: r.Issuers, Bearer: r.Bearer}
 	}
 	for _, i := range a.Issuers {
 		d.Issuers = append(d.Issuers, IssuerDiagnosis{

@@ -24,7 +24,11 @@ const leastHSTS = 180 * 24 * time.Hour
 // 6 and of 45 days are usual.
 const expiring = 1.0 / 3
 
-const leastRSABits = 2048
+// The shortest keys that are not weak.
+const (
+	leastRSABits   = 2048
+	leastCurveBits = 256
+)
 
 func (f *findings) tlsCertificate() Signal {
 	s := Signal{
@@ -39,11 +43,15 @@ func (f *findings) tlsCertificate() Signal {
 		return s.as(Fail, 0, "no TLS handshake: "+t.Problem)
 	}
 	s.Evidence = []string{fmt.Sprintf("%s, %s", tls.VersionName(t.Version), tls.CipherSuiteName(t.CipherSuite))}
+	good := "the certificate is valid for this name"
 	if t.OldVersions {
 		s.Evidence = append(s.Evidence, "TLS 1.1 or older is accepted too")
+		good += "; TLS 1.1 or older is accepted too"
 	}
 	if left := t.Remaining(f.facts.Started); left < expiring && t.Verified == nil {
-		s.Evidence = append(s.Evidence, fmt.Sprintf("expires %s, with %.0f %% of its life left", t.Chain[0].NotAfter.UTC().Format(time.DateOnly), 100*left))
+		ends := fmt.Sprintf("expires %s, with %.0f %% of its life left", t.Chain[0].NotAfter.UTC().Format(time.DateOnly), 100*left)
+		s.Evidence = append(s.Evidence, ends)
+		good += "; it " + ends
 	}
 	if t.Version < tls.VersionTLS12 {
 		return s.as(Fail, 0, tls.VersionName(t.Version)+" is the newest that it speaks")
@@ -60,7 +68,7 @@ func (f *findings) tlsCertificate() Signal {
 	if t.Version == tls.VersionTLS12 && slices.ContainsFunc(tls.InsecureCipherSuites(), func(c *tls.CipherSuite) bool { return c.ID == t.CipherSuite }) {
 		return s.as(Partial, 0.5, "TLS 1.2 with a weak cipher suite")
 	}
-	return s.as(Pass, 1, "the certificate is valid for this name")
+	return s.as(Pass, 1, good)
 }
 
 // incomplete reports whether only the intermediate certificates seem to be missing: the one that is there says where its issuer's is.
@@ -90,6 +98,9 @@ func weakness(t *probe.TLS) string {
 		if k, ok := c.PublicKey.(*rsa.PublicKey); ok && k.N.BitLen() < leastRSABits {
 			return fmt.Sprintf("the chain has a key of RSA with %d bits", k.N.BitLen())
 		}
+		if k, ok := c.PublicKey.(*ecdsa.PublicKey); ok && k.Curve.Params().BitSize < leastCurveBits {
+			return "the chain has a key of the curve " + k.Curve.Params().Name
+		}
 		if slices.Contains([]x509.SignatureAlgorithm{x509.MD5WithRSA, x509.SHA1WithRSA, x509.ECDSAWithSHA1, x509.DSAWithSHA1}, c.SignatureAlgorithm) {
 			return "the chain has a signature by " + c.SignatureAlgorithm.String()
 		}
@@ -117,12 +128,19 @@ func (f *findings) httpsEnforced() Signal {
 		return s.as(Fail, 0, "the endpoint is plain HTTP")
 	}
 	switch {
+	case !p.Asked:
+		return s.as(Error, 0, "not measured: "+p.Problem)
 	case !p.Listening:
 		return s.as(Pass, 1, "nothing listens on port 80 ("+p.Problem+")")
 	case p.Problem != "":
 		return s.as(Error, 0, "not measured: port 80 does not answer HTTP: "+p.Problem)
 	}
 	s.Evidence = []string{fmt.Sprintf("HTTP %d, Location %q", p.Status, p.Location)}
+	return s.redirected(p)
+}
+
+// redirected judges what plain HTTP is answered by.
+func (s Signal) redirected(p *probe.Plain) Signal {
 	permanent := p.Status == http.StatusPermanentRedirect || p.Status == http.StatusMovedPermanently
 	temporary := p.Status == http.StatusTemporaryRedirect || p.Status == http.StatusFound || p.Status == http.StatusSeeOther
 	switch {

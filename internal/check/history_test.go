@@ -114,3 +114,52 @@ func TestALostSignature(t *testing.T) {
 		t.Errorf("the changes are %+v, want one of security", r.Changes)
 	}
 }
+
+// TestObservationsThatAreAlikeMakeRoom: whoever scans every hour sees a month too.
+func TestObservationsThatAreAlikeMakeRoom(t *testing.T) {
+	dir, now := t.TempDir(), time.Now().UTC().Truncate(time.Second)
+	const hours = 40 * 24
+	var past []check.Observation
+	for hour := range hours {
+		past = append(past, check.Observation{Time: now.Add(time.Duration(hour-hours) * time.Hour), Auth: "unknown"})
+	}
+	last := len(past) - 1
+	if err := check.WriteState(dir, checktest.URL, checktest.URL, past[:last], past[last]); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := check.ReadState(dir, checktest.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := scan(t, good(), func(o *check.Options) { o.Now, o.Past = now, kept })
+	if s := signal(t, r, "stability.window"); s.Status != check.Pass || len(kept) > 400 {
+		t.Errorf("of %d observations the window is %s: %s", len(kept), s.Status, s.Summary)
+	}
+}
+
+// TestNoObservationIsTooLargeToBeReadAgain: a server with endless definitions does not lock the file.
+func TestNoObservationIsTooLargeToBeReadAgain(t *testing.T) {
+	dir := t.TempDir()
+	large := func(bytes int) check.Observation {
+		return check.Observation{Listed: true, Auth: "unknown", Tools: map[string]check.ToolShape{"a": {Text: strings.Repeat("x", bytes)}}}
+	}
+	for _, c := range []struct {
+		past []check.Observation
+		seen check.Observation
+		want check.Observation
+	}{
+		{[]check.Observation{large(40 << 20)}, large(40 << 20), large(40 << 20)},
+		{nil, large(70 << 20), check.Observation{Auth: "unknown"}},
+	} {
+		if err := check.WriteState(dir, checktest.URL, checktest.URL, c.past, c.seen); err != nil {
+			t.Fatal(err)
+		}
+		got, err := check.ReadState(dir, checktest.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got) != 1 || got[0].Listed != c.want.Listed || len(got[0].Tools) != len(c.want.Tools) || got[0].Auth != c.want.Auth {
+			t.Errorf("%d observations are kept; want the latest one", len(got))
+		}
+	}
+}

@@ -61,7 +61,9 @@ func TestCredentialsStayWithTheEndpoint(t *testing.T) {
 	site := good()
 	site.Auth = checktest.All
 	site.Instructions = "your token is " + checktest.Token
-	site.Tools = append(site.Tools, tool("echo", "Says "+checktest.Token+" again.", "", noParameters))
+	flood := strings.Repeat(checktest.Token+" ", 400) // to be cut within one
+	site.Tools = append(site.Tools, tool("echo", "Says "+checktest.Token+" again.", "", noParameters), tool("flood", flood, "", noParameters),
+		tool("far", "Looks."+strings.Repeat(" ", 100)+flood, "", noParameters))
 	served := checktest.Serve(t, site)
 	r, _, err := check.Scan(t.Context(), checktest.URL, check.Options{
 		Roots: served.Roots, Network: served, Headers: http.Header{"Authorization": {"Bearer " + checktest.Token}},
@@ -92,8 +94,27 @@ func TestCredentialsStayWithTheEndpoint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(string(text), checktest.Token) {
-		t.Error("the report has the token")
+	if strings.Contains(string(text), checktest.Token[:8]) {
+		t.Error("the report has the token, or its beginning")
+	}
+}
+
+// TestQueriesAreNotRepeated: a value of the URL's query may be a key, however it is written, also when it has no name.
+func TestQueriesAreNotRepeated(t *testing.T) {
+	for _, query := range []string{"key=first%2Dsecret%2Bvalue", "first%2Dsecret%2Bvalue"} {
+		site := good()
+		site.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Server", r.URL.RawQuery+" first-secret+value")
+			w.WriteHeader(http.StatusNotFound)
+		})
+		served := checktest.Serve(t, site)
+		r, _, err := check.Scan(t.Context(), checktest.URL+"?"+query, check.Options{Roots: served.Roots, Network: served})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Diagnostics.HTTP.Headers["Server"]; !strings.Contains(got, "***") || strings.Contains(got, "first") {
+			t.Errorf("with ?%s the report has %q", query, got)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package check_test
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -164,7 +165,7 @@ func TestState(t *testing.T) {
 		t.Errorf("ReadState of nothing = %v, %v", past, err)
 	}
 	for i := range 500 {
-		seen := check.Observation{Time: time.Unix(int64(i), 0).UTC(), Auth: "unknown"}
+		seen := check.Observation{Time: time.Unix(int64(i), 0).UTC(), Auth: "unknown", Serial: fmt.Sprint(i)}
 		if err := check.WriteState(dir, checktest.URL, checktest.URL, past, seen); err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 // perRevision is what each revision that the newest one is ahead costs.
 const perRevision = 0.2
 
-// era tells which generation of the protocol is spoken.
+// era tells which generation of the protocol is spoken, "unknown" where it takes a token to see it, and "" where none is.
 func (f *findings) era() string {
 	accepted := f.facts.Transport.Accepted()
 	newest := probe.Revisions()[0]
@@ -23,8 +23,10 @@ func (f *findings) era() string {
 		return "dual"
 	case modern:
 		return "modern"
-	case legacy || f.facts.Transport.Locked():
+	case legacy:
 		return "legacy"
+	case f.facts.Transport.Locked():
+		return "unknown"
 	}
 	return ""
 }

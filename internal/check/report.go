@@ -34,7 +34,7 @@ type Report struct {
 	Name          string      `json:"name,omitempty"` // of the server in a client's configuration
 	StartedAt     time.Time   `json:"started_at"`
 	Profile       Profile     `json:"profile"`
-	Era           string      `json:"era"`                // legacy, modern, dual, or "" when no MCP is spoken
+	Era           string      `json:"era"`                // legacy, modern, dual, unknown behind a token, or "" when no MCP is spoken
 	Score         *int        `json:"score"`              // 0 to 100; nil when no MCP is spoken, or nothing was measured
 	Possible      *int        `json:"score_possible_now"` // what it would be if everything that can be changed today were
 	Coverage      Coverage    `json:"coverage"`
@@ -168,6 +168,7 @@ type ResourceDiagnosis struct {
 	URL     string   `json:"url"`
 	Problem string   `json:"problem,omitempty"`
 	Issuers []string `json:"authorization_servers,omitempty"`
+	Bearer  []string `json:"bearer_methods_supported,omitempty"` // ways to send a token
 }
 
 // An IssuerDiagnosis is of an authorization server.

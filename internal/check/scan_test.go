@@ -1,7 +1,10 @@
 package check_test
 
 import (
+	"crypto/elliptic"
 	"crypto/tls"
+	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -76,6 +79,18 @@ func TestNothingToFindFaultWith(t *testing.T) {
 	if v := r.Diagnostics.Auth.Verdict; v != "enforced_and_verified" {
 		t.Errorf("the verdict is %s", v)
 	}
+	if d := cmp.Diff([]string{"header"}, r.Diagnostics.Auth.Resource.Bearer); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestWhatIsGatedHasNoEra: what the protocol's generation is behind a token is not guessed.
+func TestWhatIsGatedHasNoEra(t *testing.T) {
+	site := good()
+	site.Auth = checktest.All
+	if r := scan(t, site, nil); r.Era != "unknown" || r.Score == nil {
+		t.Errorf("the era is %q, the score %v; want unknown, and one of what is seen", r.Era, r.Score)
+	}
 }
 
 // TestRulesOfTheLatestRevision: a site that speaks it as if it were the one before is told so; that other servers can
@@ -136,6 +151,13 @@ func endpointOutcomes() []outcome {
 		{"other name", "tls.certificate", check.Fail, "other.test", func(s *checktest.Site) { s.Certificate.Names = []string{"other.test"} }},
 		{"no intermediate", "tls.certificate", check.Partial, "without its intermediate", func(s *checktest.Site) { s.Certificate.NoIntermediate = true }},
 		{"TLS 1.1", "tls.certificate", check.Fail, "TLS 1.1", func(s *checktest.Site) { s.MaxVersion = tls.VersionTLS11 }},
+		{"old versions too", "tls.certificate", check.Pass, "TLS 1.1 or older is accepted too", func(*checktest.Site) {}},
+		{"weak suites alone", "tls.certificate", check.Partial, "weak cipher suite", func(s *checktest.Site) {
+			s.MaxVersion, s.Suites = tls.VersionTLS12, []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256}
+		}},
+		{"weak curve", "tls.certificate", check.Fail, "P-224", func(s *checktest.Site) {
+			s.MaxVersion, s.Certificate.Curve = tls.VersionTLS12, elliptic.P224()
+		}},
 
 		{"nothing listens", "https.enforced", check.Pass, "nothing listens", func(s *checktest.Site) { s.Plain = nil }},
 		{"301", "https.enforced", check.Pass, "301", plain(301, checktest.URL)},
@@ -162,6 +184,7 @@ func endpointOutcomes() []outcome {
 		{"no servers", "auth.enforced", check.Partial, "names none", func(s *checktest.Site) { s.Resource = map[string]any{"authorization_servers": nil} }},
 		{"no PKCE", "auth.enforced", check.Partial, "S256", func(s *checktest.Site) { s.Issuer = map[string]any{"code_challenge_methods_supported": nil} }},
 		{"other issuer", "auth.enforced", check.Partial, "another than", func(s *checktest.Site) { s.Issuer = map[string]any{"issuer": "https://evil.test"} }},
+		{"a call that is not answered", "auth.enforced", check.Error, "no call could be made", func(s *checktest.Site) { s.Handler = http.HandlerFunc(callsFail) }},
 		{"gated", "auth.enforced", check.Pass, "discovery too", func(s *checktest.Site) { s.Auth = checktest.All }},
 
 		{"dynamic registration", "oauth.client_registration", check.Partial, "only dynamic", func(s *checktest.Site) { s.Issuer = nil }},
@@ -193,6 +216,24 @@ func endpointOutcomes() []outcome {
 	}
 }
 
+// callsFail refuses the newest revision by 401 as if a token were needed, and breaks at calls of tools.
+func callsFail(w http.ResponseWriter, r *http.Request) {
+	var q struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+	}
+	_ = json.NewDecoder(r.Body).Decode(&q) // what is none has no method
+	switch q.Method {
+	case "initialize":
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}`, q.ID)
+	case "server/discover":
+		w.WriteHeader(http.StatusUnauthorized)
+	default:
+		w.WriteHeader(http.StatusInternalServerError)
+	}
+}
+
 // definitionOutcomes change the tools of a good site.
 func definitionOutcomes() []outcome {
 	described := func(description string) func(*checktest.Site) {
@@ -211,10 +252,10 @@ func definitionOutcomes() []outcome {
 		{"no parameters", "schema.usage_examples", check.NotApplicable, "no tool has parameters", described("Looks for things here.")},
 		{"one of two", "schema.usage_examples", check.Partial, "1 of 2", parameter("a", "")},
 		{"missing", "schema.usage_examples", check.Fail, "no examples", tools(tool("a", "b", "", `{"type":"object","properties":{"a":{}}}`))},
-		{"not valid", "schema.usage_examples", check.Fail, "no examples", tools(tool("a", "b", "", `{"type":"object","properties":{"a":{}},"required":["a"],"examples":[{"b":1}]}`))},
+		{"not valid", "schema.usage_examples", check.Fail, "no valid examples", tools(tool("a", "b", "", `{"type":"object","properties":{"a":{}},"required":["a"],"examples":[{"b":1}]}`))},
 		{"in prose", "schema.usage_examples", check.Partial, "0 of 1", tools(tool("a", "Adds. Example: 1 and 2", "", `{"type":"object","properties":{"a":{}}}`))},
 		{"of a parameter", "schema.usage_examples", check.Partial, "0 of 1", tools(tool("a", "b", "", `{"type":"object","properties":{"a":{"examples":[1]}}}`))},
-		{"elsewhere", "schema.usage_examples", check.Fail, "no examples", tools(tool("a", "b", "", `{"type":"object","properties":{"a":{"$ref":"https://evil.test/s"}},"examples":[{"a":1}]}`))},
+		{"elsewhere", "schema.usage_examples", check.Fail, "no valid examples", tools(tool("a", "b", "", `{"type":"object","properties":{"a":{"$ref":"https://evil.test/s"}},"examples":[{"a":1}]}`))},
 
 		{"none", "coverage.tool_descriptions", check.NotApplicable, "no tools", tools()},
 		{"name again", "coverage.tool_descriptions", check.Fail, "0 of 1", described("The search tool.")},

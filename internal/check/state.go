@@ -10,12 +10,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 
 	"runpython/internal/check/probe"
 )
 
 const (
-	maxObservations = 400      // of one endpoint that are kept, the latest
+	maxObservations = 400      // of one endpoint that are kept
 	maxStateBytes   = 64 << 20 // of its file
 )
 
@@ -65,8 +67,7 @@ func ReadState(dir, url string) ([]Observation, error) {
 
 // WriteState adds an observation to those of the past and keeps them. The file is replaced as a whole. target is how reports name the endpoint.
 func WriteState(dir, url, target string, past []Observation, seen Observation) error {
-	all := append(past[max(0, len(past)-maxObservations+1):len(past):len(past)], seen)
-	text, err := json.Marshal(state{Version: SchemaVersion, Target: target, Observations: all})
+	text, err := encode(target, kept(append(slices.Clip(past), seen)))
 	if err != nil {
 		return fmt.Errorf("keep what was seen: %w", err)
 	}
@@ -81,4 +82,50 @@ func WriteState(dir, url, target string, past []Observation, seen Observation) e
 		return fmt.Errorf("keep what was seen: %w", err)
 	}
 	return nil
+}
+
+// kept returns the observations that are kept of all, of which there is one at least. Where they are more than that, those go first that are
+// like the one before and without which the days between the others still count as observed: whoever scans every minute keeps a month too.
+func kept(all []Observation) []Observation {
+	if len(all) <= maxObservations {
+		return all
+	}
+	last := len(all) - 1
+	some := []Observation{all[0]}
+	for i := 1; i < last; i++ {
+		before := some[len(some)-1]
+		if !alike(before, all[i]) || all[i+1].Time.Sub(before.Time) > longestGap {
+			some = append(some, all[i])
+		}
+	}
+	some = append(some, all[last])
+	return some[max(0, len(some)-maxObservations):]
+}
+
+// alike reports whether two observations differ in nothing but their time.
+func alike(a, b Observation) bool {
+	a.Time = b.Time
+	return reflect.DeepEqual(a, b)
+}
+
+// encode returns the file with the latest of some observations, as many as have room. If not even one has, it is kept as one in which the tools
+// could not be read.
+func encode(target string, all []Observation) ([]byte, error) {
+	for {
+		text, err := json.Marshal(state{Version: SchemaVersion, Target: target, Observations: all})
+		switch {
+		case err != nil:
+			return nil, err //nolint:wrapcheck // WriteState says for what
+		case len(text) <= maxStateBytes:
+			return text, nil
+		case len(all) > 1:
+			all = all[(len(all)+1)/2:]
+		case all[0].Listed:
+			one := all[0]
+			one.Listed, one.Tools = false, nil
+			all = []Observation{one}
+		default:
+			return nil, fmt.Errorf("it has more than %d bytes", maxStateBytes)
+		}
+	}
 }

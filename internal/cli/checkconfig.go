@@ -95,17 +95,18 @@ func (c *command) confirm(f *checkFlags, s clientconfig.Server) (bool, error) {
 
 // commandLine shows a command as a shell would take it, so that one word cannot pass for two.
 func commandLine(s clientconfig.Server) string {
-	harmless := check.Harmless(s.Secrets)
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 		words = append(words, name+"=***")
 	}
-	for _, w := range append([]string{s.Command}, s.Args...) {
+	words = append(words, s.Shown...)
+	harmless := check.Harmless(nil)
+	for i, w := range words {
 		w = harmless(w)
 		if w == "" || strings.ContainsFunc(w, func(r rune) bool { return !isPlainWord(r) }) {
 			w = strconv.Quote(w)
 		}
-		words = append(words, w)
+		words[i] = w
 	}
 	return strings.Join(words, " ")
 }

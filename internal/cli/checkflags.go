@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -287,7 +286,7 @@ func (f *checkFlags) validator() (*dnssec.Validator, error) {
 	if err != nil {
 		return nil, nil //nolint:nilerr,nilnil // a machine without a resolver does not measure it, which the report says
 	}
-	return &dnssec.Validator{Resolver: server, Anchors: dnssec.RootAnchors(), Now: time.Now()}, nil
+	return &dnssec.Validator{Resolver: server, Anchors: dnssec.RootAnchors()}, nil
 }
 
 // checkHeaders returns the credentials that the flags name.
@@ -331,19 +330,14 @@ func isHeader(name, value string) bool {
 // wanted returns which signals --only and --skip leave.
 func (f *checkFlags) wanted() (func(string) bool, error) {
 	for _, pattern := range slices.Concat(f.only, f.skip) {
-		if !slices.ContainsFunc(check.SignalIDs(), func(id string) bool { return matches(pattern, id) }) {
+		if !slices.ContainsFunc(check.SignalIDs(), func(id string) bool { return triage.Matches(pattern, id) }) {
 			return nil, usagef("no signal matches %q; there are: %s", pattern, strings.Join(check.SignalIDs(), ", "))
 		}
 	}
 	return func(id string) bool {
-		match := func(pattern string) bool { return matches(pattern, id) }
+		match := func(pattern string) bool { return triage.Matches(pattern, id) }
 		return (len(f.only) == 0 || slices.ContainsFunc(f.only, match)) && !slices.ContainsFunc(f.skip, match)
 	}, nil
-}
-
-func matches(pattern, id string) bool {
-	ok, err := path.Match(pattern, id)
-	return ok && err == nil
 }
 
 // roots returns those of a PEM file, or nil for those of the system.

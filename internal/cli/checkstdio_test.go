@@ -74,7 +74,7 @@ func TestStdioIsConfirmed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			trace, file := filepath.Join(dir, "trace"), filepath.Join(dir, "mcp.json")
-			entry := map[string]any{"command": "mcp-stdio", "args": []string{"legacy", trace, "--token=argument-token", "\x1b[2J two words"}, "env": map[string]string{"KEY": "environment-key"}}
+			entry := map[string]any{"command": "mcp-stdio", "args": []string{"legacy", trace, "--token=argument-token", "\x1b[2J two words"}, "env": map[string]string{"KEY": "environment-key", "HIDE": "two words"}} // a value is no reason to hide an argument
 			text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"files": entry}})
 			if err != nil {
 				t.Fatal(err)
@@ -84,7 +84,7 @@ func TestStdioIsConfirmed(t *testing.T) {
 			}
 			p := sit(t, t.TempDir(), "check", "--config", file, "--stdio")
 			p.sees("Start files with your rights")
-			p.sees("KEY=*** mcp-stdio legacy ")
+			p.sees("HIDE=*** KEY=*** mcp-stdio legacy ")
 			p.sees(`--token=*** "<U+001B>[2J two words"`)
 			p.sees("[y/N]")
 			if _, err := os.Stat(trace); err == nil {

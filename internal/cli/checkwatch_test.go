@@ -52,3 +52,10 @@ func TestRepeat(t *testing.T) {
 		})
 	}
 }
+
+// A plan lasts as long as check watch does: signatures are judged by the time of each scan, not of the first.
+func TestSignaturesAreJudgedWhenTheyAreSeen(t *testing.T) {
+	if at, err := cli.ValidatorTime("192.0.2.1"); err != nil || !at.IsZero() {
+		t.Errorf("every scan takes %v for now (%v)", at, err)
+	}
+}

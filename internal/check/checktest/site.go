@@ -72,6 +72,7 @@ type Site struct {
 	Header       http.Header // of each answer
 	Certificate  Certificate
 	MaxVersion   uint16            // of TLS
+	Suites       []uint16          // of TLS 1.2; nil: those of Go
 	Plain        http.Handler      // of port 80; nil: nothing listens
 	Handler      http.Handler      // in place of all of it but TLS
 	Names        map[string]string // addresses of more names
@@ -82,7 +83,8 @@ type Certificate struct {
 	Names          []string // in place of Host
 	Expired        bool
 	SelfSigned     bool
-	NoIntermediate bool // it is not served
+	NoIntermediate bool           // it is not served
+	Curve          elliptic.Curve // of its key; nil: P-256
 }
 
 // A Served is a site that is being served.
@@ -117,7 +119,7 @@ func Serve(t testing.TB, site Site) *Served {
 		maps.Copy(w.Header(), site.Header)
 		h.ServeHTTP(w, r)
 	}))
-	server.TLS = &tls.Config{Certificates: []tls.Certificate{chain}, MinVersion: tls.VersionTLS10, MaxVersion: site.MaxVersion} //nolint:gosec // some sites are bad
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{chain}, MinVersion: tls.VersionTLS10, MaxVersion: site.MaxVersion, CipherSuites: site.Suites} //nolint:gosec // some sites are bad
 	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	server.EnableHTTP2 = true
 	server.StartTLS()
@@ -350,7 +352,11 @@ func certificates(t testing.TB, c Certificate) (tls.Certificate, []byte) {
 	if c.SelfSigned {
 		parent, parentKey = nil, nil
 	}
-	key, cert := sign(t, leaf, parent, parentKey)
+	curve := c.Curve
+	if curve == nil {
+		curve = elliptic.P256()
+	}
+	key, cert := signOn(t, curve, leaf, parent, parentKey)
 	chain := tls.Certificate{Certificate: [][]byte{cert.Raw}, PrivateKey: key}
 	if !c.SelfSigned && !c.NoIntermediate {
 		chain.Certificate = append(chain.Certificate, midCert.Raw)
@@ -358,9 +364,15 @@ func certificates(t testing.TB, c Certificate) (tls.Certificate, []byte) {
 	return chain, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: rootCert.Raw})
 }
 
+// sign makes a certificate with a key of P-256; it signs itself without a parent.
 func sign(t testing.TB, c, parent *x509.Certificate, parentKey *ecdsa.PrivateKey) (*ecdsa.PrivateKey, *x509.Certificate) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	return signOn(t, elliptic.P256(), c, parent, parentKey)
+}
+
+func signOn(t testing.TB, curve elliptic.Curve, c, parent *x509.Certificate, parentKey *ecdsa.PrivateKey) (*ecdsa.PrivateKey, *x509.Certificate) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(curve, rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}

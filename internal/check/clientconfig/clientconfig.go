@@ -47,6 +47,9 @@ type Server struct {
 	Command string // "" of one that is asked over HTTP
 	Args    []string
 	Env     map[string]string
+	// Shown are the words of the command as its starter may read them: variables by their names, credentials as ***. Nothing but what
+	// stands after the name of a credential is hidden, since a file could hide with more what it has started.
+	Shown   []string
 	Secrets []string // what no report and no message may have
 	Notes   []string // what of the configuration could not be used
 	Problem string   // why it cannot be scanned, else ""

@@ -35,7 +35,7 @@ const url = "https://mcp.example/mcp"
 // Each client's own form, as its documentation has it.
 func TestClients(t *testing.T) {
 	remote := []clientconfig.Server{{Name: "run-python", URL: url}}
-	local := []clientconfig.Server{{Name: "files", Command: "npx", Args: []string{"-y", "@example/files", "/data"}}}
+	local := []clientconfig.Server{{Name: "files", Command: "npx", Args: []string{"-y", "@example/files", "/data"}, Shown: []string{"npx", "-y", "@example/files", "/data"}}}
 	for name, c := range map[string]struct {
 		file, text string
 		want       []clientconfig.Server
@@ -90,11 +90,13 @@ func TestCredentials(t *testing.T) {
 		"Codex's token":         {`{"url":"https://mcp.example/mcp","bearer_token_env_var":"TOKEN"}`, clientconfig.Server{URL: url, Headers: map[string]string{"Authorization": "Bearer s3cr3t-of-the-variable"}, Secrets: []string{"s3cr3t-of-the-variable", "Bearer s3cr3t-of-the-variable"}}},
 		"Codex's headers":       {`{"url":"https://mcp.example/mcp","env_http_headers":{"X":"TOKEN"}}`, clientconfig.Server{URL: url, Headers: map[string]string{"X": "s3cr3t-of-the-variable"}, Secrets: []string{"s3cr3t-of-the-variable", "s3cr3t-of-the-variable"}}},
 		"in the query":          {`{"url":"https://mcp.example/mcp?key=query-key"}`, clientconfig.Server{URL: url + "?key=query-key", Secrets: []string{"query-key"}}},
-		"of a process":          {`{"command":"serve","env":{"KEY":"environment-key","N":7}}`, clientconfig.Server{Command: "serve", Env: map[string]string{"KEY": "environment-key", "N": "7"}, Secrets: []string{"environment-key", "7"}}},
-		"in arguments":          {`{"command":"serve","args":["--api-key","argument-key","--token=joined-key","--port","80"]}`, clientconfig.Server{Command: "serve", Args: []string{"--api-key", "argument-key", "--token=joined-key", "--port", "80"}, Secrets: []string{"argument-key", "joined-key"}}},
+		"of a process":          {`{"command":"serve","env":{"KEY":"environment-key","N":7}}`, clientconfig.Server{Command: "serve", Shown: []string{"serve"}, Env: map[string]string{"KEY": "environment-key", "N": "7"}, Secrets: []string{"environment-key", "7"}}},
+		"in arguments":          {`{"command":"serve","args":["--api-key","argument-key","--token=joined-key","--port","80"]}`, clientconfig.Server{Command: "serve", Args: []string{"--api-key", "argument-key", "--token=joined-key", "--port", "80"}, Shown: []string{"serve", "--api-key", "***", "--token=***", "--port", "80"}, Secrets: []string{"argument-key", "joined-key"}}},
 		"a command's input":     {`{"command":"serve","args":["${input:key}"]}`, clientconfig.Server{Notes: []string{"its command needs input:key, which is not set here"}, Problem: "its command needs input:key, which is not set here"}},
 		"nothing":               {`{}`, clientconfig.Server{Problem: "it has neither a URL nor a command"}},
-		"of other kinds":        {`{"url":7,"command":{"path":8},"args":"x","headers":[]}`, clientconfig.Server{Command: "x"}},
+		"of other kinds":        {`{"url":7,"command":{"path":8},"args":"x","headers":[]}`, clientconfig.Server{Command: "x", Shown: []string{"x"}}},
+		"a command that hides": {`{"command":"sh","args":["-c","rm -r /","${TOKEN}","--key=${TOKEN}"],"env":{"A":"rm -r /"}}`, clientconfig.Server{Command: "sh", Args: []string{"-c", "rm -r /", "s3cr3t-of-the-variable", "--key=s3cr3t-of-the-variable"},
+			Shown: []string{"sh", "-c", "rm -r /", "${TOKEN}", "--key=***"}, Env: map[string]string{"A": "rm -r /"}, Secrets: []string{"rm -r /", "s3cr3t-of-the-variable", "s3cr3t-of-the-variable", "s3cr3t-of-the-variable"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := read(t, "mcp.json", `{"mcpServers":{"s":`+c.entry+`}}`)

@@ -136,6 +136,7 @@ func (e *entry) command() {
 		s.Problem = fmt.Sprintf("its command has more than %d words", maxValues)
 		return
 	}
+	shown := slices.Clone(words)
 	for i, w := range words {
 		words[i] = e.expand(w, "its command")
 	}
@@ -143,15 +144,19 @@ func (e *entry) command() {
 		s.Problem = s.Notes[0]
 		return
 	}
-	s.Command, s.Args = words[0], words[1:]
+	s.Command, s.Args, s.Shown = words[0], words[1:], shown
 	secret := false
-	for _, a := range s.Args {
+	for i, a := range s.Args {
 		name, value, joined := strings.Cut(a, "=")
 		switch {
 		case secret:
 			s.Secrets = append(s.Secrets, a)
+			shown[1+i] = "***"
 		case joined && secretive(name):
 			s.Secrets = append(s.Secrets, value)
+			if begin, _, ok := strings.Cut(shown[1+i], "="); ok {
+				shown[1+i] = begin + "=***"
+			}
 		}
 		secret = !secret && !joined && strings.HasPrefix(a, "-") && secretive(a)
 	}

@@ -144,3 +144,16 @@ func TestStates(t *testing.T) {
 		})
 	}
 }
+
+// Clients connect to either address, so both kinds must be signed.
+func TestBothKindsOfAddresses(t *testing.T) {
+	for strip, want := range map[uint16]dnssec.State{0: dnssec.Secure, dns.TypeA: dnssec.Bogus, dns.TypeAAAA: dnssec.Bogus} {
+		r := newTree(t, zones(func(_, _, leaf *zone) {
+			leaf.records = append(leaf.records, "www.a.test. 60 IN AAAA 2001:db8::2")
+			leaf.strip = strip
+		})...).validate("www.a.test")
+		if r.State != want {
+			t.Errorf("without signatures of %s it is %s: %s; want %s", dns.TypeToString[strip], r.State, r.Reason, want)
+		}
+	}
+}

@@ -24,6 +24,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"runpython/internal/excerpt"
 	"runpython/internal/pattern"
 )
 
@@ -33,15 +34,18 @@ const (
 	maxSchema     = 64 << 10 // bytes of a schema that is compiled
 	maxValues     = 200      // of an enumeration that are kept
 	maxValue      = 200      // bytes of one of them
+	maxName       = 256      // bytes of a tool's name that are kept
+	maxPath       = 600      // bytes of a path: each text has one, so long names would be kept once for each
 )
 
 // A Tool is one tool's definition.
 type Tool struct {
-	Name, Title, Description string
+	Name, Title, Description string // Name of maxName bytes
 	Annotations              Annotations
 	Input                    map[string]any // nil when it is none
 	Outputs                  []string       // paths of the properties of its results
 	Parameters               []Parameter
+	name                     string               // as it came
 	annotations, output      any                  // as they came
 	definition               []byte               // what a client hands to its model, as compact JSON
 	schema                   *jsonschema.Resolved // of Input, nil when there is a problem
@@ -59,7 +63,7 @@ type Annotations struct {
 
 // A Parameter is one property of a tool's input, also one within others.
 type Parameter struct {
-	Path        string // as in "filter.items.name"
+	Path        string // as in "filter.items.name", of maxPath bytes
 	Name        string
 	Type        string
 	Description string
@@ -100,7 +104,7 @@ func parseTool(text json.RawMessage) Tool {
 	if json.Unmarshal(text, &d) != nil {
 		return Tool{definition: text, problem: "its definition is no object"}
 	}
-	t := Tool{Name: string(d.Name), Title: string(d.Title), Description: string(d.Description)}
+	t := Tool{Name: excerpt.Head(string(d.Name), maxName), name: string(d.Name), Title: string(d.Title), Description: string(d.Description)}
 	if json.Unmarshal(d.Annotations, &t.Annotations) != nil {
 		t.Annotations = Annotations{} // of another form, so nothing is said
 	}
@@ -173,21 +177,21 @@ func (t *Tool) walk(path string, schema map[string]any, depth int) {
 		}
 		p, _ := properties[name].(map[string]any)
 		t.Parameters = append(t.Parameters, Parameter{
-			Path: path + name, Name: name, Type: typeOf(p), Description: text(p["description"]), Required: slices.Contains(required, any(name)),
+			Path: under(path, name), Name: name, Type: typeOf(p), Description: text(p["description"]), Required: slices.Contains(required, any(name)),
 			Values: enumerated(p),
 		})
-		t.walk(path+name+".", p, depth+1)
+		t.walk(under(path, name+"."), p, depth+1)
 	}
 	for _, within := range []string{"items", "additionalProperties"} {
 		if s, ok := schema[within].(map[string]any); ok {
-			t.walk(path+within+".", s, depth+1)
+			t.walk(under(path, within+"."), s, depth+1)
 		}
 	}
 	for _, within := range []string{"$defs", "definitions"} {
 		defs, _ := schema[within].(map[string]any)
 		for _, name := range slices.Sorted(maps.Keys(defs)) {
 			if s, ok := defs[name].(map[string]any); ok {
-				t.walk(path+within+"."+name+".", s, depth+1)
+				t.walk(under(path, within+"."+name+"."), s, depth+1)
 			}
 		}
 	}
@@ -195,11 +199,14 @@ func (t *Tool) walk(path string, schema map[string]any, depth int) {
 		choices, _ := schema[within].([]any)
 		for i, c := range choices {
 			if s, ok := c.(map[string]any); ok {
-				t.walk(fmt.Sprintf("%s%s.%d.", path, within, i), s, depth+1)
+				t.walk(under(path, fmt.Sprintf("%s.%d.", within, i)), s, depth+1)
 			}
 		}
 	}
 }
+
+// under returns the path of what is beneath another.
+func under(path, name string) string { return excerpt.Head(path+name, maxPath) }
 
 func text(v any) string {
 	s, _ := v.(string)

@@ -12,6 +12,7 @@ import (
 
 const (
 	maxMarked  = 64 << 10 // bytes of one text that are searched
+	maxTexts   = 2 << 20  // of all texts together
 	maxHits    = 100      // that are kept
 	maxExcerpt = 120      // bytes of a hit that are shown
 	maxMatches = 20       // of one expression that are looked at
@@ -19,7 +20,7 @@ const (
 
 // A Field is one text of a server, and where it stands.
 type Field struct {
-	Path string // as in "tool/search/description"
+	Path string // as in "tool/search/description", of maxPath bytes
 	Text string
 }
 
@@ -44,10 +45,10 @@ func Fields(tools []Tool, others []json.RawMessage, about About) [][]Field {
 	for i := range tools {
 		t := &tools[i]
 		place := "tool/" + t.Name + "/"
-		fields := []Field{{place + "name", t.Name}, {place + "title", t.Title}, {place + "description", t.Description}}
+		fields := []Field{{place + "name", t.name}, {place + "title", t.Title}, {place + "description", t.Description}}
 		fields = append(fields, values(place+"annotations", t.annotations, 0)...)
 		for _, p := range t.Parameters {
-			fields = append(fields, Field{place + "inputSchema/" + p.Path, p.Name})
+			fields = append(fields, Field{under(place+"inputSchema/", p.Path), p.Name})
 		}
 		fields = append(fields, values(place+"inputSchema", t.Input, 0)...)
 		fields = append(fields, values(place+"outputSchema", t.output, 0)...)
@@ -56,7 +57,7 @@ func Fields(tools []Tool, others []json.RawMessage, about About) [][]Field {
 	for _, raw := range others {
 		var d map[string]any
 		if json.Unmarshal(raw, &d) == nil {
-			all = append(all, values("item/"+text(d["name"]), d, 0))
+			all = append(all, values(under("item/", text(d["name"])), d, 0))
 		}
 	}
 	all = append(all, []Field{{"server/name", about.Name}, {"server/title", about.Title}, {"instructions", about.Instructions}})
@@ -75,7 +76,7 @@ func values(path string, v any, depth int) []Field {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			all = append(all, values(path+"/"+name, v[name], depth+1)...)
+			all = append(all, values(under(path, "/"+name), v[name], depth+1)...)
 		}
 	case []any:
 		for _, w := range v {
@@ -87,15 +88,24 @@ func values(path string, v any, depth int) []Field {
 	return all
 }
 
-// FindMarkers searches each text, and those of each tool together, since what is told in two fields is read as one.
+// FindMarkers searches each text, and those of each tool together, since what is told in two fields is read as one. Text that there is too
+// much of to be searched is a hit too: nobody knows what it says.
 func FindMarkers(groups [][]Field) []Hit {
 	var all []Hit
 	own := names(groups)
+	searched := 0
 	for _, fields := range groups {
 		found := map[string]bool{}
 		var together strings.Builder
 		for _, f := range fields {
+			from := min(len(f.Text), maxMarked)
+			if searched += from; searched > maxTexts {
+				return append(all[:min(len(all), maxHits-1)], unsearched(f, 0))
+			}
 			hits := append(markers(f), shadows(f, own)...)
+			if from < len(f.Text) {
+				hits = append(hits, unsearched(f, from))
+			}
 			for _, h := range hits {
 				found[h.Rule] = true
 			}
@@ -115,6 +125,11 @@ func FindMarkers(groups [][]Field) []Hit {
 		}
 	}
 	return all
+}
+
+// unsearched is the hit of a text that is not searched from a byte on.
+func unsearched(f Field, from int) Hit {
+	return Hit{Rule: "INJ-07", Meaning: "has more text than is searched", Path: f.Path, Start: from, End: len(f.Text), Excerpt: Plain(excerpt.Begin(f.Text[from:], maxExcerpt))}
 }
 
 // markers searches one text.

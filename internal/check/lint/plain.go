@@ -26,7 +26,9 @@ func Plain(text string) string {
 	return b.String()
 }
 
-// disturbs reports whether a character is more than itself. Bytes that are no UTF-8 count as such a character.
+// disturbs reports whether a character is more than itself, or cannot be seen. Bytes that are no UTF-8 count as such a character; the
+// selectors of forms that emoji have do not.
 func disturbs(r rune) bool {
-	return r == unicode.ReplacementChar || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
+	emojiForm := r >= 0xFE00 && r <= 0xFE0F
+	return r == unicode.ReplacementChar || unicode.IsControl(r) || unseen(r) && !emojiForm || r == '\u2028' || r == '\u2029'
 }

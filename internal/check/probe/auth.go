@@ -10,19 +10,21 @@ import (
 	"strings"
 )
 
-// maxIssuers is how many authorization servers of a target are asked.
-const maxIssuers = 3
+// What of a target's metadata is looked at.
+const (
+	maxIssuers = 3 // authorization servers that are asked
+	maxMethods = 5 // ways to send a token
+)
 
 // Auth is what the target does for who brings no credentials, and what it says about how to get some.
 type Auth struct {
 	Opened     bool   // a handshake was accepted
-	OpenStatus int    // of HTTP
 	Listed     int    // tools that were listed
-	ListStatus int    // of HTTP, 0 when no list was asked for
 	CallStatus int    // of a call of a tool that does not exist, 0 when none was made
 	CallDetail string // what came of it
 	// Called: the call was looked at as one, so a tool that exists would have run.
 	Called     bool
+	Refused    bool        // the call was answered by 401 or 403
 	Challenges []Challenge // of the first answer that has some
 	Challenged bool        // an answer was 401 or 403
 
@@ -32,13 +34,11 @@ type Auth struct {
 
 // Resource is the target's metadata (RFC 9728).
 type Resource struct {
-	URL      string // where they are, or were looked for last
-	Hinted   bool   // a challenge named it
-	Status   int
-	Problem  string // why they are not valid, or ""
-	Resource string
-	Issuers  []string
-	Bearer   []string // bearer_methods_supported
+	URL     string // where they are, or were looked for last
+	Status  int
+	Problem string // why they are not valid, or ""
+	Issuers []string
+	Bearer  []string // bearer_methods_supported
 }
 
 // An Issuer is an authorization server's metadata (RFC 8414, or OpenID Connect Discovery).
@@ -46,24 +46,23 @@ type Issuer struct {
 	Issuer       string
 	URL          string
 	Problem      string // why they are not valid, or ""
-	S256         bool
-	Documents    bool // client_id_metadata_document_supported
-	Registration bool // registration_endpoint
-	NamesItself  bool // authorization_response_iss_parameter_supported (RFC 9207)
+	Documents    bool   // client_id_metadata_document_supported
+	Registration bool   // registration_endpoint
+	NamesItself  bool   // authorization_response_iss_parameter_supported (RFC 9207)
 }
 
 // auth asks without credentials: hello, the list of tools, and a tool that does not exist.
 func (c *client) auth(ctx context.Context, nobody string) Auth {
 	var a Auth
 	note := func(status int, h http.Header) {
-		if status == http.StatusUnauthorized || status == http.StatusForbidden {
+		if needsToken(status) {
 			a.Challenged = true
 			if len(a.Challenges) == 0 {
 				a.Challenges = challenges(h)
 			}
 		}
 	}
-	s := c.open(ctx, &a, note)
+	s := c.open(ctx, note)
 	if s != nil {
 		a.Opened = true
 		if r, err := s.send(ctx, call{id: 2, method: "tools/list", params: map[string]any{}}); err == nil {
@@ -73,13 +72,13 @@ func (c *client) auth(ctx context.Context, nobody string) Auth {
 			if json.Unmarshal(r.result, &list) == nil {
 				a.Listed = len(list.Tools)
 			}
-			a.ListStatus = r.status
 			note(r.status, r.header)
 		}
 		r, err := s.send(ctx, call{id: 3, method: "tools/call", params: map[string]any{"name": nobody, "arguments": map[string]any{}}})
 		if err == nil {
 			a.CallStatus, a.CallDetail = r.status, r.says()
-			a.Called = r.answered() && r.status != http.StatusUnauthorized && r.status != http.StatusForbidden
+			a.Refused = needsToken(r.status)
+			a.Called = r.answered() && !a.Refused
 			note(r.status, r.header)
 		} else {
 			a.CallDetail = reason(err)
@@ -96,12 +95,9 @@ func (c *client) auth(ctx context.Context, nobody string) Auth {
 }
 
 // open shakes hands without credentials, in the newest revision that is accepted.
-func (c *client) open(ctx context.Context, a *Auth, note func(int, http.Header)) *session {
+func (c *client) open(ctx context.Context, note func(int, http.Header)) *session {
 	for _, revision := range Revisions() {
 		s, h, try := c.shake(ctx, revision, false)
-		if try.Status != 0 {
-			a.OpenStatus = try.Status
-		}
 		if s != nil {
 			return s
 		}
@@ -129,8 +125,8 @@ func (c *client) resource(ctx context.Context, all []Challenge) *Resource {
 		}
 	}
 	var first *Resource
-	for i, place := range candidates[:min(len(candidates), hinted+2, 4)] {
-		r := &Resource{URL: place, Hinted: i < hinted}
+	for _, place := range candidates[:min(len(candidates), hinted+2, 4)] {
+		r := &Resource{URL: place}
 		r.Problem = c.readResource(ctx, r)
 		if r.Problem == "" {
 			return r
@@ -154,7 +150,7 @@ func (c *client) readResource(ctx context.Context, r *Resource) string {
 	if problem != "" {
 		return problem
 	}
-	r.Resource, r.Bearer = doc.Resource, doc.Bearer
+	r.Bearer = doc.Bearer[:min(len(doc.Bearer), maxMethods)]
 	r.Issuers = doc.Servers[:min(len(doc.Servers), maxIssuers)]
 	switch {
 	case !c.target.isResource(doc.Resource):
@@ -182,7 +178,6 @@ func (c *client) issuer(ctx context.Context, name string) Issuer {
 		if _, last.Problem = c.document(ctx, place, &doc); last.Problem != "" {
 			continue
 		}
-		last.S256 = slices.Contains(doc.PKCE, "S256")
 		last.Documents, last.Registration, last.NamesItself = doc.Documents, doc.Registration != "", doc.NamesItself
 		last.Problem = doc.problem(name)
 		return last

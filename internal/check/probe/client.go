@@ -63,6 +63,7 @@ func newClient(ctx context.Context, target Target, o Options) (*client, error) {
 	c.lenient = c.newTransport(&tls.Config{
 		InsecureSkipVerify: true, //nolint:gosec // what a server with a bad certificate does is a finding too
 		MinVersion:         tls.VersionTLS10,
+		CipherSuites:       everySuite(),
 	})
 	return c, nil
 }

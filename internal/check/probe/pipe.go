@@ -76,10 +76,10 @@ type pipe struct {
 	gone    chan struct{} // closed when nobody wants lines any more
 }
 
-// read passes on what the program writes, until it writes no more or a line is too long.
+// read passes on what the program writes, until it writes no more, a line is too long, or all together is more than a scan reads.
 func (p *pipe) read() {
 	defer close(p.lines)
-	s := bufio.NewScanner(p.streams)
+	s := bufio.NewScanner(io.LimitReader(p.streams, maxScanBytes))
 	s.Buffer(nil, maxBodyBytes)
 	for s.Scan() {
 		select {
@@ -105,7 +105,7 @@ func (p *pipe) rpc(ctx context.Context, q call) (*reply, error) {
 			return nil, errors.New("the program has not answered in time")
 		case line, ok := <-p.lines:
 			if !ok {
-				return nil, errors.New("the program has ended, or has written a line that is too long")
+				return nil, errors.New("the program has ended, or has written more than is read")
 			}
 			if r.take(line, q.id) {
 				return r, nil

@@ -7,11 +7,11 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"syscall"
 )
 
 // Plain is what the target's host does when it is asked without TLS, at port 80.
 type Plain struct {
+	Asked     bool   // the scan did not end before
 	Listening bool   // something accepts connections
 	Problem   string // why there is no answer, or ""
 	Status    int
@@ -27,7 +27,7 @@ func (c *client) plain(ctx context.Context) *Plain {
 	if strings.Contains(u.Host, ":") {
 		u.Host = "[" + u.Host + "]"
 	}
-	p := &Plain{}
+	p := &Plain{Asked: true}
 	err := c.exchange(ctx, request{method: http.MethodPost, url: u.String(), header: protocolHeaders(""), body: initializeBody(newestInitialize), stays: true},
 		func(_ string, resp *http.Response) error {
 			p.Listening, p.Status, p.Location = true, resp.StatusCode, resp.Header.Get("Location")
@@ -35,9 +35,10 @@ func (c *client) plain(ctx context.Context) *Plain {
 		})
 	if err != nil {
 		p.Problem = reason(err)
-		// Who refuses the connection, or lets nothing through, serves nothing there.
+		p.Asked = ctx.Err() == nil
+		// Who refuses the connection, or lets nothing through, serves nothing there; who takes it and is silent does.
 		dial, _ := errors.AsType[*net.OpError](err)
-		p.Listening = !errors.Is(err, syscall.ECONNREFUSED) && (dial == nil || dial.Op != "dial") && !errors.Is(err, context.DeadlineExceeded)
+		p.Listening = p.Asked && (dial == nil || dial.Op != "dial")
 	}
 	if to, err := u.Parse(p.Location); err == nil && p.Location != "" {
 		p.ToHTTPS = to.Scheme == "https"

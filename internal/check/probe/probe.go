@@ -15,8 +15,8 @@
 //
 // # Failure
 //
-// What could not be asked is a fact too, with the reason. An error means that there was no way to ask at all:
-// the name has no address, or it may not be connected to.
+// What could not be asked is a fact too, with the reason. An error (fault.NotFound) means that there was no way to ask at all: the name
+// has no address. Of a program, it is that of its [Opener].
 package probe
 
 import (

@@ -65,7 +65,7 @@ func (r *reply) answered() bool { return r.result != nil || r.err != nil }
 
 // locked reports whether the server wants credentials, or does not take those that it got.
 func (r *reply) locked() bool {
-	return !r.answered() && (r.status == http.StatusUnauthorized || r.status == http.StatusForbidden)
+	return !r.answered() && needsToken(r.status)
 }
 
 // says tells in a few words what came.

@@ -68,11 +68,19 @@ func (t Target) String() string {
 	return u.String()
 }
 
-// QueryValues returns the values of the URL's query, which may be secrets.
+// QueryValues returns the values of the URL's query, which may be secrets, as they stand there and as they are meant. What has no
+// name is one too.
 func (t Target) QueryValues() []string {
 	var all []string
-	for _, values := range t.url.Query() {
-		all = append(all, values...)
+	for part := range strings.SplitSeq(t.url.RawQuery, "&") {
+		name, value, named := strings.Cut(part, "=")
+		if !named {
+			value = name
+		}
+		all = append(all, value)
+		if meant, err := url.QueryUnescape(value); err == nil && meant != value {
+			all = append(all, meant)
+		}
 	}
 	return all
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"time"
 )
 
@@ -69,7 +70,7 @@ func (c *client) handshake(ctx context.Context, least, most uint16) (tls.Connect
 	conn := tls.Client(raw, &tls.Config{
 		ServerName:         c.target.Host(),
 		InsecureSkipVerify: true, //nolint:gosec // it is looked at, whatever it is; verify judges it
-		MinVersion:         least, MaxVersion: most,
+		MinVersion:         least, MaxVersion: most, CipherSuites: everySuite(),
 		NextProtos: []string{"h2", "http/1.1"},
 	})
 	err = conn.HandshakeContext(ctx)
@@ -82,6 +83,15 @@ func (c *client) handshake(ctx context.Context, least, most uint16) (tls.Connect
 		return tls.ConnectionState{}, fmt.Errorf("shake hands: %w", err)
 	}
 	return state, nil
+}
+
+// everySuite returns all cipher suites that can be spoken, weak ones too: a server that has no others is to be seen.
+func everySuite() []uint16 {
+	var all []uint16
+	for _, s := range slices.Concat(tls.CipherSuites(), tls.InsecureCipherSuites()) {
+		all = append(all, s.ID)
+	}
+	return all
 }
 
 // verify returns the length of the shortest chain from the first certificate to a root.

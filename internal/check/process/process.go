@@ -7,7 +7,7 @@
 //
 // # Failure
 //
-// A program that cannot be started is an error that names it. [Streams.Close] ends it and all that it has started, and says nothing of how.
+// A program that cannot be started is an error that does not name it, since commands may have secrets. [Streams.Close] ends it and all that it has started, and says nothing of how.
 package process
 
 import (
@@ -49,7 +49,7 @@ type Streams struct {
 }
 
 // Start starts a program; lookup finds variables of our own environment. The caller closes what it returns; the end of ctx ends nothing.
-// Its error is fault.NotFound and names the program.
+// Its error is fault.NotFound and shows nothing of the command.
 func Start(ctx context.Context, c Command, lookup func(string) (string, bool)) (*Streams, error) {
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), c.Name, c.Args...)
 	cmd.Env = []string{}

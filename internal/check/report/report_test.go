@@ -87,3 +87,14 @@ func TestColoursOnlyWhereTheyAreWanted(t *testing.T) {
 		t.Errorf("no failure is red in:\n%s", b.String())
 	}
 }
+
+// What costs nothing and should be looked at is told to people too.
+func TestAdviceIsShown(t *testing.T) {
+	r := fixed()
+	r.Categories[0].Signals = append(r.Categories[0].Signals, check.Signal{ID: "caps.spec_recency", Status: check.Pass, Evidence: []string{"not so: a rule"}})
+	for _, f := range []report.Format{report.Text, report.HTML} {
+		if text := write(t, f, &report.Set{Tool: tool(), Reports: []*check.Report{r}}); !strings.Contains(text, "not so: a rule") {
+			t.Errorf("%s does not have it", f)
+		}
+	}
+}

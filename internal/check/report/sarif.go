@@ -124,7 +124,7 @@ func writeSARIF(w io.Writer, s *Set, anchor string) error {
 		run.Results = append(run.Results, sarifResults(r, anchor)...)
 	}
 	for _, f := range s.Failures {
-		invocation.Notifications = append(invocation.Notifications, sarifNotification{"error", sarifText{Text: title(f.Name, f.Target) + ": " + f.Problem}})
+		invocation.Notifications = append(invocation.Notifications, sarifNotification{"error", sarifMessage(title(f.Name, f.Target) + ": " + f.Problem)})
 	}
 	run.Invocations = []sarifInvocation{invocation}
 	e := json.NewEncoder(w)
@@ -209,12 +209,17 @@ func sarifResults(r *check.Report, anchor string) []sarifResult {
 	return all
 }
 
+// sarifMessage returns a text in which nothing is a link (3.11.6), which it would be in plain text too.
+func sarifMessage(text string) sarifText {
+	return sarifText{Text: strings.ReplaceAll(text, "](", "] (")}
+}
+
 // sarifAt returns a result with what it is about and where.
 func sarifAt(r *check.Report, anchor string, g check.GoneFinding) sarifResult {
 	sum := sha256.Sum256([]byte(r.Target + "\n" + g.Fingerprint))
 	result := sarifResult{
 		RuleID: g.Signal, RuleIndex: slices.IndexFunc(check.Rules(), func(rule check.Rule) bool { return rule.ID == g.Signal }),
-		Message:      sarifText{Text: fmt.Sprintf("%s: %s", title(r.Name, r.Target), g.Message)},
+		Message:      sarifMessage(fmt.Sprintf("%s: %s", title(r.Name, r.Target), g.Message)),
 		Fingerprints: map[string]string{sarifFingerprint: hex.EncodeToString(sum[:16])},
 		Properties:   map[string]any{"target": r.Target},
 		Locations:    []sarifLocation{{Logical: []sarifLogical{{Name: path.Base(g.Location), FullName: g.Location, Kind: "member"}}}},

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -124,9 +125,10 @@ func (t *text) category(r *check.Report, c check.Category) {
 	}
 }
 
-// evident reports whether the evidence of a signal is worth its room: what is right needs none, but for markers that may be meant well.
+// evident reports whether the evidence of a signal is worth its room: what is right needs none, but where it has what costs nothing and
+// should be looked at.
 func evident(s check.Signal) bool {
-	return s.Status != check.Pass || s.ID == "safety.injection_markers"
+	return s.Status != check.Pass || slices.Contains([]string{"safety.injection_markers", "safety.irreversible_ops", "caps.spec_recency"}, s.ID)
 }
 
 // suppressed tells which findings of a signal are accepted, those for one reason in one line.

@@ -23,7 +23,7 @@ func ReadBaseline(name string) ([]check.Baseline, error) {
 	}
 	var b baseline
 	if err := json.Unmarshal(text, &b); err != nil || b.Version != version {
-		return nil, wrong(name, "is no baseline of this version of check; write one with --write-baseline")
+		return nil, wrong(name, "is no baseline of this version of check")
 	}
 	return b.Targets, nil
 }

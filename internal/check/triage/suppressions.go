@@ -38,7 +38,8 @@ type suppression struct {
 type Suppressions struct {
 	name    string
 	entries []suppression
-	expired []bool
+	lasts   []time.Time // days on which they hold for the last time
+	expired []bool      // by the time of the latest report
 	used    []bool
 }
 
@@ -64,13 +65,12 @@ func ReadSuppressions(name string, now time.Time) (*Suppressions, error) {
 	case len(file.Suppressions) > maxSuppressions:
 		return nil, wrong(name, "has more than %d suppressions", maxSuppressions)
 	}
-	s := &Suppressions{name: name, entries: file.Suppressions, expired: make([]bool, len(file.Suppressions)), used: make([]bool, len(file.Suppressions))}
+	n := len(file.Suppressions)
+	s := &Suppressions{name: name, entries: file.Suppressions, lasts: make([]time.Time, n), expired: make([]bool, n), used: make([]bool, n)}
 	for i, e := range s.entries {
-		last, err := e.check(now)
-		if err != nil {
+		if s.lasts[i], err = e.check(now); err != nil {
 			return nil, wrong(name, "suppression %d: %v", i+1, err)
 		}
-		s.expired[i] = now.After(last.AddDate(0, 0, 1))
 	}
 	return s, nil
 }
@@ -97,8 +97,11 @@ func (e *suppression) check(now time.Time) (time.Time, error) {
 	return last, nil
 }
 
-// Apply marks the findings of a report that are accepted.
+// Apply marks the findings of a report that are accepted at the time of its scan.
 func (s *Suppressions) Apply(r *check.Report) {
+	for n, last := range s.lasts {
+		s.expired[n] = r.StartedAt.After(last.AddDate(0, 0, 1))
+	}
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		for n, e := range s.entries {
@@ -114,7 +117,7 @@ func (s *Suppressions) Apply(r *check.Report) {
 }
 
 func (e *suppression) holdsFor(target string, f *check.Finding) bool {
-	anything := func(pattern, text string) bool { return pattern == "" || matches(pattern, text) }
+	anything := func(pattern, text string) bool { return pattern == "" || Matches(pattern, text) }
 	return e.Signal == f.Signal && (e.Rule == "" || e.Rule == f.Rule) && (e.Fingerprint == "" || e.Fingerprint == f.Fingerprint) &&
 		anything(e.Location, f.Location) && anything(e.Target, target)
 }

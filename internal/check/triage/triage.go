@@ -49,8 +49,8 @@ func wrong(name, format string, args ...any) error {
 	return errors.New(lint.Plain(name + ": " + fmt.Sprintf(format, args...)))
 }
 
-// matches reports whether a text is what a pattern says, in which * stands for any characters, slashes too.
-func matches(pattern, text string) bool {
+// Matches reports whether a text is what a pattern says, in which * stands for any characters, slashes too.
+func Matches(pattern, text string) bool {
 	parts := strings.Split(pattern, "*")
 	last := len(parts) - 1
 	if last == 0 {

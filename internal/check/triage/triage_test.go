@@ -69,6 +69,24 @@ func TestSuppressionsMustSayWhyAndUntilWhen(t *testing.T) {
 	}
 }
 
+// Whoever scans again and again has read the file once.
+func TestSuppressionsExpireWhileTheyAreInUse(t *testing.T) {
+	s, err := triage.ReadSuppressions(file(t, "version: 1\nsuppressions: [{signal: hsts.present, reason: because, expires: 2026-12-24}]"), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, after := scanned(), scanned()
+	after.StartedAt = time.Date(2026, 12, 25, 0, 0, 1, 0, time.UTC)
+	s.Apply(before)
+	s.Apply(after)
+	if before.Findings[0].Suppressed == nil || after.Findings[0].Suppressed != nil {
+		t.Errorf("suppressed: %v, and when it has expired %v", before.Findings[0].Suppressed, after.Findings[0].Suppressed)
+	}
+	if notes := s.Notes(); len(notes) != 1 || !strings.Contains(notes[0], "has expired on 2026-12-24") {
+		t.Errorf("notes %q, want that it has expired", notes)
+	}
+}
+
 func TestSuppressionsHoldForWhatTheySay(t *testing.T) {
 	for name, c := range map[string]struct {
 		entry string
