@@ -16,31 +16,37 @@ const (
 
 // clean makes every text of the report harmless: no credentials of the scan, no character that is more than
 // itself, no endless text.
-func (r *Report) clean(harmless func(string) string) {
+func (r *Report) clean(hide func(string) string) {
 	cleanValue(reflect.ValueOf(r).Elem(), func(s string) string {
-		return excerpt.Begin(harmless(excerpt.Head(s, 2*maxText)), maxText)
+		return excerpt.Begin(lint.Plain(excerpt.Head(hide(s), 2*maxText)), maxText) // a credential is hidden before it can be cut in two
 	})
 }
 
 // clean makes every text of the observation harmless, as files with them may be shown to anybody.
-func (o *Observation) clean(harmless func(string) string) {
-	cleanValue(reflect.ValueOf(o).Elem(), harmless)
+func (o *Observation) clean(hide func(string) string) {
+	cleanValue(reflect.ValueOf(o).Elem(), func(s string) string { return lint.Plain(hide(s)) })
 }
 
-// harmless returns what makes a text harmless but for its length.
-func (o *Options) harmless() func(string) string {
+// hide returns what takes the credentials of the scan out of a text.
+func (o *Options) hide() func(string) string {
 	secrets := slices.Clone(o.Secrets)
 	for _, values := range o.Headers {
 		for _, v := range values {
 			secrets = append(append(secrets, v), strings.Fields(v)...)
 		}
 	}
-	return Harmless(secrets)
+	return hide(secrets)
 }
 
 // Harmless returns what makes texts harmless to show: each of the secrets is replaced by ***, unless it is so short that it is in
 // words by chance, and what controls terminals or is not seen is written as its code.
 func Harmless(secrets []string) func(string) string {
+	hide := hide(secrets)
+	return func(s string) string { return lint.Plain(hide(s)) }
+}
+
+// hide returns what replaces each of the secrets.
+func hide(secrets []string) func(string) string {
 	var pairs []string
 	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // of two that begin alike the longer one goes first
 	for _, s := range secrets {
@@ -48,8 +54,7 @@ func Harmless(secrets []string) func(string) string {
 			pairs = append(pairs, s, "***")
 		}
 	}
-	replace := strings.NewReplacer(pairs...)
-	return func(s string) string { return lint.Plain(replace.Replace(s)) }
+	return strings.NewReplacer(pairs...).Replace
 }
 
 // cleanValue replaces every text within v.

@@ -115,8 +115,8 @@ func (r *Report) Compare(b Baseline, seen Observation) {
 	d.Changes = append(d.Changes, compare(b.Seen, seen)...)
 	d.Changes = d.Changes[:min(len(d.Changes), maxChanges)]
 	r.Baseline = d
-	none := Options{} // a baseline is a file that others may have written
-	cleanValue(reflect.ValueOf(d).Elem(), none.harmless())
+	// A baseline is a file that others may have written.
+	cleanValue(reflect.ValueOf(d).Elem(), Harmless(nil))
 }
 
 // A place is where a signal has found something.

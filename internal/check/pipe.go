@@ -24,7 +24,7 @@ func ScanPipe(ctx context.Context, target string, open probe.Opener, o Options) 
 	if err != nil {
 		return nil, Observation{}, err //nolint:wrapcheck // it says all
 	}
-	f, err := find(facts)
+	f, err := find(facts, o.hide())
 	if err != nil {
 		return nil, Observation{}, err
 	}

@@ -70,7 +70,7 @@ func Scan(ctx context.Context, url string, o Options) (*Report, Observation, err
 	if err != nil {
 		return nil, Observation{}, err //nolint:wrapcheck // the same
 	}
-	f, err := find(facts)
+	f, err := find(facts, o.hide())
 	if err != nil {
 		return nil, Observation{}, err
 	}
@@ -88,7 +88,7 @@ func Scan(ctx context.Context, url string, o Options) (*Report, Observation, err
 // told returns the report and what later scans compare with.
 func (f *findings) told(target string, o Options) (*Report, Observation, error) {
 	f.now = f.observe()
-	f.now.clean(o.harmless())
+	f.now.clean(o.hide())
 	f.changes, f.quiet = history(o.Past, f.now)
 	f.known = len(o.Past) > 0
 	return f.report(target, o), f.now, nil
@@ -110,7 +110,8 @@ type findings struct {
 	known    bool // there are earlier observations
 }
 
-func find(facts *probe.Facts) (*findings, error) {
+// find judges texts. What hide hides is hidden from excerpts of them before they are cut.
+func find(facts *probe.Facts, hide func(string) string) (*findings, error) {
 	t := &facts.Transport
 	f := &findings{facts: facts, tools: lint.ParseTools(t.Tools.Items)}
 	var err error
@@ -118,7 +119,13 @@ func find(facts *probe.Facts) (*findings, error) {
 		return nil, err //nolint:wrapcheck // it says all
 	}
 	others := slices.Concat(t.Resources.Items, t.Prompts.Items)
-	f.hits = lint.FindMarkers(lint.Fields(f.tools, others, lint.About{Name: t.Server.Name, Title: t.Server.Title, Instructions: t.Server.Instructions}))
+	fields := lint.Fields(f.tools, others, lint.About{Name: t.Server.Name, Title: t.Server.Title, Instructions: t.Server.Instructions})
+	for _, group := range fields {
+		for i := range group {
+			group[i].Text = hide(group[i].Text)
+		}
+	}
+	f.hits = lint.FindMarkers(fields)
 	for i := range f.tools {
 		f.examples = append(f.examples, lint.Examples(&f.tools[i]))
 	}
@@ -173,7 +180,7 @@ func (f *findings) report(target string, o Options) *Report {
 	}
 	r.score(f.signals(), wanted)
 	r.Findings = r.findings()
-	r.clean(o.harmless())
+	r.clean(o.hide())
 	return r
 }
 

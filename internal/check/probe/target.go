@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"runpython/internal/fault"
@@ -27,15 +28,20 @@ func ParseTarget(text string) (Target, error) {
 		return refuse("the URL is longer than %d bytes", maxTargetBytes)
 	}
 	u, err := url.Parse(text)
+	if err != nil && strings.ContainsAny(text, "@?") {
+		return refuse("that is no URL: write it whole, such as https://example.com/mcp; it is not repeated here, since it may have a password or a key")
+	}
 	switch {
+	case err == nil && (u.User != nil || strings.Contains(u.Opaque+u.Path, "@") && u.Host == ""):
+		return refuse("the URL has a user or password; give credentials by --token-env or --header")
 	case err != nil || u.Host == "" && !strings.Contains(text, "://"):
 		return refuse("%q is no URL: write it whole, such as https://example.com/mcp", text)
 	case u.Scheme != "https" && u.Scheme != "http":
 		return refuse("%q begins with neither https:// nor http://", text)
-	case u.User != nil:
-		return refuse("the URL has a user or password; give credentials by --token-env or --header")
 	case u.Fragment != "":
 		return refuse("the URL has a fragment (#…), which is never sent to a server")
+	case !isPort(u.Port()):
+		return refuse("the port %s is none: it must be from 1 to 65535", u.Port())
 	case !isHost(u.Hostname()):
 		return refuse("%q names no host; names of other scripts are written in their ASCII form (xn--…)", text)
 	}
@@ -44,6 +50,12 @@ func ParseTarget(text string) (Target, error) {
 		u.Path = "/"
 	}
 	return Target{*u}, nil
+}
+
+// isPort reports whether text is the number of a port, or is not there.
+func isPort(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 16)
+	return text == "" || err == nil && n > 0
 }
 
 // isHost reports whether text is an address or has only the characters that names of hosts have (RFC 1123, 2.1;
@@ -68,11 +80,19 @@ func (t Target) String() string {
 	return u.String()
 }
 
-// QueryValues returns the values of the URL's query, which may be secrets.
+// QueryValues returns the values of the URL's query, which may be secrets, as they are written in the URL and as they are meant. What has no
+// name is a value too.
 func (t Target) QueryValues() []string {
 	var all []string
-	for _, values := range t.url.Query() {
-		all = append(all, values...)
+	for part := range strings.FieldsFuncSeq(t.url.RawQuery, func(r rune) bool { return r == '&' || r == ';' }) {
+		name, written, named := strings.Cut(part, "=")
+		if !named {
+			written = name
+		}
+		all = append(all, written)
+		if meant, err := url.QueryUnescape(written); err == nil && meant != written {
+			all = append(all, meant)
+		}
 	}
 	return all
 }
