@@ -2,6 +2,7 @@ package triage
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -23,7 +24,7 @@ func ReadBaseline(name string) ([]check.Baseline, error) {
 	}
 	var b baseline
 	if err := json.Unmarshal(text, &b); err != nil || b.Version != version {
-		return nil, wrong(name, "is no baseline of this version of check; write one with --write-baseline")
+		return nil, wrong(name, "is no baseline of this version of check")
 	}
 	return b.Targets, nil
 }
@@ -39,7 +40,7 @@ func WriteBaseline(name string, targets []check.Baseline) error {
 		return fmt.Errorf("write the baseline: %w", err)
 	}
 	if err := os.Rename(name+".new", name); err != nil {
-		return fmt.Errorf("write the baseline: %w", err)
+		return fmt.Errorf("write the baseline: %w", errors.Join(err, os.Remove(name+".new")))
 	}
 	return nil
 }
