@@ -250,3 +250,17 @@ func TestScanOfAFullName(t *testing.T) {
 		t.Errorf("the handshake is %s: %s", s.Status, s.Summary)
 	}
 }
+
+// A certificate that has a common name alone, as openssl makes them, is told as that.
+func TestCertificateWithoutNames(t *testing.T) {
+	site := good()
+	site.Certificate = checktest.Certificate{Names: []string{}}
+	served := checktest.Serve(t, site)
+	r, _, err := check.Scan(t.Context(), checktest.URL, check.Options{Roots: served.Roots, Network: served})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := signal(t, r, "tls.certificate"); s.Status != check.Fail || !strings.Contains(s.Summary, "names no host") {
+		t.Errorf("the certificate is %s: %s", s.Status, s.Summary)
+	}
+}
