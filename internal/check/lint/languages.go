@@ -3,7 +3,7 @@ package lint
 // What the rules look for in other languages than English: those in which texts of tools are most often written, of
 // each the usual verbs and nouns. Letters are folded as those of the texts are, so accents and case do not matter, and
 // Cyrillic letters that look like Latin ones are these.
-const ( //nolint:misspell // it is no English
+const (
 	// ignoreElsewhere orders to ignore instructions.
 	ignoreElsewhere = `(?:ignorier|vergiss|vergesst|missacht|ubergeh|verwirf)` + gap40 + `(?:vorherig|bisherig|fruher|vorig|obig|alle|deine|ursprunglich)` + gap20 + `(?:anweisung|instruktion|vorgabe|regeln|befehl|richtlinie)` + // German
 		`|\b(?:ignor[ae]|olvid[ae]|descart[ae]|omit[ae]|desobedece)\w*\b` + gap20 + `\b(?:todas|tus|sus|las|cualquier)\b` + gap20 + `\b(?:instrucciones|indicaciones|ordenes|reglas|directrices)\b` + // Spanish

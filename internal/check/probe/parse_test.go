@@ -109,7 +109,7 @@ func TestTargets(t *testing.T) {
 
 // A URL that is none may have a password in the wrong place, and errors go to logs.
 func TestErrorsAboutTargetsHaveNoPasswords(t *testing.T) {
-	for _, text := range []string{"https://user:hunter2@host name/mcp", "ftp://user:hunter2@example.com/", "user:hunter2@example.com/mcp", "https://example.com:x/?key=hunter2"} {
+	for _, text := range []string{"https://user:hunter2@host name/mcp", "ftp://user:hunter2@example.com/", "user:hunter2@example.com/mcp", "https://example.com:x/?key=hunter2", "https://exämple.com/?key=hunter2"} {
 		if _, err := probe.ParseTarget(text); err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("ParseTarget(%q) = %v, want a refusal without the password", text, err)
 		}

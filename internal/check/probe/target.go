@@ -28,28 +28,33 @@ func ParseTarget(text string) (Target, error) {
 		return refuse("the URL is longer than %d bytes", maxTargetBytes)
 	}
 	u, err := url.Parse(text)
-	if err != nil && strings.ContainsAny(text, "@?") {
-		return refuse("that is no URL: write it whole, such as https://example.com/mcp; it is not repeated here, since it may have a password or a key")
-	}
 	switch {
-	case err == nil && (u.User != nil || strings.Contains(u.Opaque+u.Path, "@") && u.Host == ""):
-		return refuse("the URL has a user or password; give credentials by --token-env or --header")
 	case err != nil || u.Host == "" && !strings.Contains(text, "://"):
-		return refuse("%q is no URL: write it whole, such as https://example.com/mcp", text)
+		return refuse("%s is no URL: write it whole, such as https://example.com/mcp", told(text))
 	case u.Scheme != "https" && u.Scheme != "http":
-		return refuse("%q begins with neither https:// nor http://", text)
+		return refuse("%s begins with neither https:// nor http://", told(text))
+	case u.User != nil:
+		return refuse("the URL has a user or password; give credentials by --token-env or --header")
 	case u.Fragment != "":
 		return refuse("the URL has a fragment (#…), which is never sent to a server")
 	case !isPort(u.Port()):
 		return refuse("the port %s is none: it must be from 1 to 65535", u.Port())
 	case !isHost(u.Hostname()):
-		return refuse("%q names no host; names of other scripts are written in their ASCII form (xn--…)", text)
+		return refuse("%s names no host; names of other scripts are written in their ASCII form (xn--…)", told(text))
 	}
 	u.Host = strings.ToLower(u.Host)
 	if u.Path == "" {
 		u.Path = "/"
 	}
 	return Target{*u}, nil
+}
+
+// told returns what errors say in place of a URL: the URL, unless a password or key may be in it.
+func told(text string) string {
+	if strings.ContainsAny(text, "@?") {
+		return "what was given (it may have a password or key, so it is not repeated)"
+	}
+	return strconv.Quote(text)
 }
 
 // isPort reports whether text is the number of a port, or is not there.
