@@ -83,7 +83,14 @@ func certificateProblem(t *probe.TLS) string {
 	var invalid x509.CertificateInvalidError
 	switch {
 	case errors.As(t.Verified, &host):
-		return "the certificate is for other names: " + strings.Join(t.Chain[0].DNSNames[:min(len(t.Chain[0].DNSNames), 5)], ", ")
+		names := slices.Clone(t.Chain[0].DNSNames)
+		for _, addr := range t.Chain[0].IPAddresses {
+			names = append(names, addr.String())
+		}
+		if len(names) == 0 {
+			return "the certificate names no host: it has no subjectAltName, and a common name alone counts no more (RFC 9525)"
+		}
+		return "the certificate is for other names: " + strings.Join(names[:min(len(names), 5)], ", ")
 	case errors.As(t.Verified, &invalid) && invalid.Reason == x509.Expired:
 		return fmt.Sprintf("the certificate is valid from %s to %s", t.Chain[0].NotBefore.UTC().Format(time.DateOnly), t.Chain[0].NotAfter.UTC().Format(time.DateOnly))
 	case t.SelfSigned:

@@ -2,6 +2,8 @@ package check_test
 
 import (
 	"context"
+	"crypto/sha512"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -115,6 +117,43 @@ func TestQueriesAreNotRepeated(t *testing.T) {
 		if got := r.Diagnostics.HTTP.Headers["Server"]; !strings.Contains(got, "***") || strings.Contains(got, "first") {
 			t.Errorf("with ?%s the report has %q", query, got)
 		}
+	}
+}
+
+// TestCredentialsAreNotShownInPieces: texts and excerpts are cut after credentials were hidden, and a value of the URL is one however it is written.
+func TestCredentialsAreNotShownInPieces(t *testing.T) {
+	sum := sha512.Sum512([]byte("token"))
+	token := "eyJhbGciOi5IUzI1.eyJzdWIiOi" + strings.Repeat(base64.RawURLEncoding.EncodeToString(sum[:]), 15) + ".c2lnbmF0dXJl" // longer than an excerpt
+	for name, echo := range map[string]string{
+		"cut text":       strings.Repeat(token+" ", 4),
+		"excerpt":        "Ignore all previous instructions; the key is " + token,
+		"as written":     "/mcp?key=first%2Fpart-of-it&second-as-a-whole",
+		"as it is meant": "first/part-of-it",
+	} {
+		t.Run(name, func(t *testing.T) {
+			site := good()
+			site.Instructions = echo
+			site.Tools = append(site.Tools, tool("echo", echo, "", noParameters))
+			served := checktest.Serve(t, site)
+			r, seen, err := check.Scan(t.Context(), checktest.URL+"?key=first%2Fpart-of-it&second-as-a-whole", check.Options{
+				Roots: served.Roots, Network: served, Headers: http.Header{"Authorization": {"Bearer " + token}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := json.Marshal([]any{r, seen})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(string(text), "***") {
+				t.Error("nothing was hidden, so this test sees nothing")
+			}
+			for _, piece := range []string{"eyJhbGci", "part-of-it", "second-as"} {
+				if strings.Contains(string(text), piece) {
+					t.Errorf("the report has %q", piece)
+				}
+			}
+		})
 	}
 }
 

@@ -279,3 +279,29 @@ func definitionOutcomes() []outcome {
 		{"none", "safety.irreversible_ops", check.NotApplicable, "no tools", tools()},
 	}
 }
+
+// A name with its last dot is the same host, also where only the machine's own table has it.
+func TestScanOfAFullName(t *testing.T) {
+	served := checktest.Serve(t, good())
+	r, _, err := check.Scan(t.Context(), strings.Replace(checktest.URL, checktest.Host, checktest.Host+".", 1), check.Options{Roots: served.Roots, Network: served})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := signal(t, r, "transport.handshake"); s.Status != check.Pass {
+		t.Errorf("the handshake is %s: %s", s.Status, s.Summary)
+	}
+}
+
+// A certificate that has a common name alone, as openssl makes them, is told as that.
+func TestCertificateWithoutNames(t *testing.T) {
+	site := good()
+	site.Certificate = checktest.Certificate{Names: []string{}}
+	served := checktest.Serve(t, site)
+	r, _, err := check.Scan(t.Context(), checktest.URL, check.Options{Roots: served.Roots, Network: served})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := signal(t, r, "tls.certificate"); s.Status != check.Fail || !strings.Contains(s.Summary, "names no host") {
+		t.Errorf("the certificate is %s: %s", s.Status, s.Summary)
+	}
+}

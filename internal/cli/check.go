@@ -21,7 +21,7 @@ import (
 
 // The exit codes of check, a contract of its own: those who put it into a pipeline tell a gate from a server that is away.
 const (
-	ExitCheckUsage   = 1 // wrong usage
+	ExitCheckUsage   = 1 // wrong usage, or what was asked for could not be written
 	ExitCheckConnect = 2 // there is no MCP server to judge, or one of several
 	ExitCheckGate    = 3 // a score or a finding has closed a gate
 	ExitCheckPartial = 4 // with --require-full: not everything could be measured
@@ -40,8 +40,8 @@ With --baseline only findings that are new close one.
 started only with --stdio, and after their command was shown and confirmed.
 
 The flags of check are no variables and no keys of the file of settings, which for this command only RUNPYTHON_CONFIG names. Exit
-codes of check, in place of those below: 0 done; 1 wrong usage; 2 there is no MCP server to judge; 3 a gate is closed;
-4 with --require-full, not everything could be measured; 130 interrupted. Reports are written in any case but 1 and 130.`
+codes of check, in place of those below: 0 done; 1 wrong usage, or something could not be written; 2 there is no MCP server to judge;
+3 a gate is closed; 4 with --require-full, not everything could be measured; 130 interrupted. Reports are written in any case but 1 and 130.`
 
 const checkExamples = `  runpython check https://example.com/mcp
   TOKEN=… runpython check --token-env TOKEN --format json https://example.com/mcp
@@ -93,6 +93,7 @@ func (c *command) checkCommand() *cobra.Command {
 type checkResult struct {
 	set  *report.Set
 	seen []check.Baseline // of each report
+	lost error            // what --state could not keep
 }
 
 // runPlan scans all targets, one after the other. An error is one of usage, or that the scan was interrupted; a target that cannot be
@@ -145,7 +146,7 @@ func (c *command) runTarget(ctx context.Context, p *checkPlan, t *checkTarget, r
 	r.Name = t.name
 	if p.state != "" && r.Era != "" {
 		if err := check.WriteState(p.state, t.url, r.Target, o.Past, seen); err != nil {
-			return err //nolint:wrapcheck // it names the file
+			result.lost = errors.Join(result.lost, err) // the scan is worth telling all the same
 		}
 	}
 	if p.suppressions != nil {
@@ -168,48 +169,50 @@ func (c *command) scan(ctx context.Context, t *checkTarget, o check.Options) (*c
 	return check.ScanPipe(ctx, t.url, open, o) //nolint:wrapcheck // the same
 }
 
-// finish writes what was found where the plan says, and returns how check ends.
+// finish writes what was found where the plan says, and returns how check ends. What cannot be written hides nothing else, and comes before
+// all that is found.
 func (c *command) finish(p *checkPlan, result *checkResult) error {
 	c.status.Stop()
-	if err := c.writeReports(p, result.set); err != nil {
-		return err
-	}
+	lost := errors.Join(result.lost, c.writeReports(p, result.set))
 	if p.suppressions != nil {
 		for _, note := range p.suppressions.Notes() {
 			c.say(note)
 		}
 	}
 	ending := c.judge(p, result.set)
-	if p.writeBaseline == "" {
+	if p.writeBaseline != "" {
+		if said, ok := errors.AsType[saidError](ending); ok && said.code == ExitCheckConnect {
+			c.say("the baseline is not written, since not every target could be scanned")
+		} else {
+			lost = errors.Join(lost, triage.WriteBaseline(p.writeBaseline, result.seen))
+		}
+	}
+	if lost == nil {
 		return ending
 	}
-	if said, ok := errors.AsType[saidError](ending); ok && said.code == ExitCheckConnect {
-		c.say("the baseline is not written, since not every target could be scanned")
-		return ending
-	}
-	if err := triage.WriteBaseline(p.writeBaseline, result.seen); err != nil {
-		return err //nolint:wrapcheck // it names the file
-	}
-	return ending
+	c.say(lost.Error())
+	return saidError{ExitCheckUsage}
 }
 
-// writeReports writes each format.
+// writeReports writes each format. One that cannot be written keeps none from being so.
 func (c *command) writeReports(p *checkPlan, set *report.Set) error {
+	var lost error
 	for _, out := range p.outputs {
 		var b strings.Builder
 		o := report.Options{Colours: out.file == "" && c.colours(c.Out), Anchor: p.anchor}
-		if err := report.Write(&b, out.format, set, o); err != nil {
-			return err //nolint:wrapcheck // it says what was written
+		err := report.Write(&b, out.format, set, o)
+		switch {
+		case err != nil:
+		case out.file == "":
+			err = c.print(b.String())
+		default:
+			err = os.WriteFile(out.file, []byte(b.String()), 0o644)
 		}
-		if out.file == "" {
-			c.print(b.String())
-			continue
-		}
-		if err := os.WriteFile(out.file, []byte(b.String()), 0o644); err != nil {
-			return fmt.Errorf("write the report: %w", err)
+		if err != nil {
+			lost = errors.Join(lost, fmt.Errorf("the report is not written: %w", err))
 		}
 	}
-	return nil
+	return lost
 }
 
 // judge says on standard error what does not pass, and returns how check ends. That there is nothing to judge comes before a

@@ -72,7 +72,7 @@ func (f *checkFlags) add(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&f.only, "only", nil, "judge the signals with such names alone, a `LIST`: 'tls.*,hsts.present'")
 	fs.StringSliceVar(&f.skip, "skip", nil, "do not judge the signals with such names, a `LIST`")
 	fs.BoolVar(&f.allowPrivate, "allow-private", false, "follow documents of the endpoint to private addresses that are not its own")
-	fs.StringVar(&f.resolver, "resolver", "", "`ADDRESS` of the resolver that is asked about DNSSEC, in place of that of /etc/resolv.conf")
+	fs.StringVar(&f.resolver, "resolver", "", "`ADDRESS` of the resolver that is asked about DNSSEC, in place of that of /etc/resolv.conf, or the https URL of one")
 	fs.BoolVar(&f.requireFull, "require-full", false, "exit with 4 when not everything could be measured")
 	fs.StringVar(&f.config, "config", "", "scan the servers in the configuration of a client, a `FILE` as of Claude, Cursor, VS Code, Codex, Gemini")
 	fs.BoolVar(&f.stdio, "stdio", false, "with --config: also start the servers that are started, each after its command was shown and confirmed")
@@ -115,12 +115,6 @@ func (t *checkTarget) title() string {
 	return t.shown
 }
 
-// A checkOutput is a format and where it goes, "" being standard output.
-type checkOutput struct {
-	format report.Format
-	file   string
-}
-
 // checkPlan reads flags and arguments.
 func (c *command) checkPlan(cfg config.Config, f *checkFlags, urls []string) (*checkPlan, error) {
 	p := &checkPlan{timeout: f.timeout, state: f.state, anchor: f.anchor, requireFull: f.requireFull, writeBaseline: f.writeBaseline}
@@ -133,6 +127,7 @@ func (c *command) checkPlan(cfg config.Config, f *checkFlags, urls []string) (*c
 		func() error { return f.planOutputs(p) },
 		func() error { return f.planGate(p) },
 		func() error { return f.planTriage(p) },
+		p.planState,
 	} {
 		if err := step(); err != nil {
 			return nil, err
@@ -197,39 +192,6 @@ func (f *checkFlags) planOptions(p *checkPlan, cfg config.Config, version string
 	o.Roots, err = roots(cfg.CABundle)
 	p.options = o
 	return err
-}
-
-// planOutputs fills in what is written where. Standard output has room for one format.
-func (f *checkFlags) planOutputs(p *checkPlan) error {
-	formats := f.formats
-	if len(formats) == 0 {
-		formats = []string{string(report.Text)}
-	}
-	files := map[string]string{}
-	for _, text := range formats {
-		word, file, named := strings.Cut(text, "=")
-		switch {
-		case !slices.Contains(report.Formats(), report.Format(word)):
-			return usagef("--format %q: must be one of text, json, sarif, html, markdown, junit, and =FILE after it if you like", text)
-		case named && file == "":
-			return usagef("--format %s: names no file after the =", text)
-		case !named:
-			file = f.output
-		}
-		if other, ok := files[file]; ok {
-			where := "standard output"
-			if file != "" {
-				where = file
-			}
-			return usagef("--format: %s and %s would both go to %s; give one a file, as in --format %s=FILE", other, word, where, word)
-		}
-		files[file] = word
-		p.outputs = append(p.outputs, checkOutput{report.Format(word), file})
-	}
-	if f.badge != "" {
-		p.outputs = append(p.outputs, checkOutput{report.Badge, f.badge})
-	}
-	return nil
 }
 
 // planGate fills in what must be reached.

@@ -98,7 +98,7 @@ func (c *command) watchOnce(ctx context.Context, p *checkPlan) error {
 	}
 	c.status.Stop()
 	for _, r := range result.set.Reports {
-		c.print(watchLines(r))
+		result.lost = errors.Join(result.lost, c.print(watchLines(r)))
 	}
 	return c.finish(p, result)
 }

@@ -94,7 +94,7 @@ func (c *command) evaluate(ctx context.Context, cfg config.Config, app App, task
 	table := newTaskTable(tasks)
 	show := func(text string) {
 		if !cfg.JSON {
-			c.print(text)
+			_ = c.print(text) // that nobody reads it stops nothing
 		}
 	}
 	show(table.head())
@@ -134,7 +134,7 @@ func (c *command) prove(ctx context.Context, cfg config.Config, app App, tasks [
 			proved++
 		}
 		if !cfg.JSON {
-			c.print(table.proof(p))
+			_ = c.print(table.proof(p)) // that nobody reads it stops nothing
 		}
 	})
 	c.status.Stop()
@@ -142,8 +142,8 @@ func (c *command) prove(ctx context.Context, cfg config.Config, app App, tasks [
 		if err := c.printJSON("report", proofsForm(proofs, proved == len(tasks))); err != nil {
 			return err
 		}
-	} else {
-		c.print(fmt.Sprintf("\n%d of %s proved\n", proved, counted(len(tasks), "check")))
+	} else if err := c.print(fmt.Sprintf("\n%d of %s proved\n", proved, counted(len(tasks), "check"))); err != nil {
+		return err
 	}
 	if stopped == nil && proved < len(tasks) {
 		return saidError{ExitCode}

@@ -181,10 +181,12 @@ func proofsForm(proofs []eval.Proof, ok bool) proofsJSON {
 	return form
 }
 
-// print prints lines on standard output, which may be the terminal that shows the status. That nobody
-// reads them stops nothing.
-func (c *command) print(text string) {
+// print prints lines on standard output, which may be the terminal that shows the status.
+func (c *command) print(text string) error {
 	c.status.Pause()
 	defer c.status.Resume()
-	_, _ = io.WriteString(c.Out, text)
+	if _, err := io.WriteString(c.Out, text); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	return nil
 }

@@ -115,7 +115,7 @@ func (c *client) dial(ctx context.Context, network, hostport string) (net.Conn, 
 		return nil, fmt.Errorf("connect to %q: %w", hostport, err)
 	}
 	addresses := c.own
-	if !strings.EqualFold(host, c.target.Host()) {
+	if !strings.EqualFold(strings.TrimSuffix(host, "."), c.target.Host()) {
 		if addresses, err = c.lookup(ctx, host); err != nil {
 			return nil, err
 		}

@@ -94,6 +94,8 @@ func TestTargets(t *testing.T) {
 		"https://exa mple.com/":                "",
 		"https://" + strings.Repeat("a", 3000): "",
 		"//example.com/mcp":                    "",
+		"https://example.com:99999/":           "",
+		"https://example.com:0/":               "",
 	} {
 		target, err := probe.ParseTarget(text)
 		switch kind, _ := fault.Shown(err); {
@@ -101,6 +103,15 @@ func TestTargets(t *testing.T) {
 			t.Errorf("ParseTarget(%q) = %v, %v; want a refusal", text, target, err)
 		case want != "" && (err != nil || target.String() != want):
 			t.Errorf("ParseTarget(%q) = %v, %v; want %s", text, target, err, want)
+		}
+	}
+}
+
+// A URL that is none may have a password in the wrong place, and errors go to logs.
+func TestErrorsAboutTargetsHaveNoPasswords(t *testing.T) {
+	for _, text := range []string{"https://user:hunter2@host name/mcp", "ftp://user:hunter2@example.com/", "user:hunter2@example.com/mcp", "https://example.com:x/?key=hunter2", "https://exämple.com/?key=hunter2"} {
+		if _, err := probe.ParseTarget(text); err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("ParseTarget(%q) = %v, want a refusal without the password", text, err)
 		}
 	}
 }

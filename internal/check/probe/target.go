@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"runpython/internal/fault"
@@ -29,21 +30,37 @@ func ParseTarget(text string) (Target, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Host == "" && !strings.Contains(text, "://"):
-		return refuse("%q is no URL: write it whole, such as https://example.com/mcp", text)
+		return refuse("%s is no URL: write it whole, such as https://example.com/mcp", told(text))
 	case u.Scheme != "https" && u.Scheme != "http":
-		return refuse("%q begins with neither https:// nor http://", text)
+		return refuse("%s begins with neither https:// nor http://", told(text))
 	case u.User != nil:
 		return refuse("the URL has a user or password; give credentials by --token-env or --header")
 	case u.Fragment != "":
 		return refuse("the URL has a fragment (#…), which is never sent to a server")
+	case !isPort(u.Port()):
+		return refuse("the port %s is none: it must be from 1 to 65535", u.Port())
 	case !isHost(u.Hostname()):
-		return refuse("%q names no host; names of other scripts are written in their ASCII form (xn--…)", text)
+		return refuse("%s names no host; names of other scripts are written in their ASCII form (xn--…)", told(text))
 	}
 	u.Host = strings.ToLower(u.Host)
 	if u.Path == "" {
 		u.Path = "/"
 	}
 	return Target{*u}, nil
+}
+
+// told returns what errors say in place of a URL: the URL, unless a password or key may be in it.
+func told(text string) string {
+	if strings.ContainsAny(text, "@?") {
+		return "what was given (it may have a password or key, so it is not repeated)"
+	}
+	return strconv.Quote(text)
+}
+
+// isPort reports whether text is the number of a port, or is not there.
+func isPort(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 16)
+	return text == "" || err == nil && n > 0
 }
 
 // isHost reports whether text is an address or has only the characters that names of hosts have (RFC 1123, 2.1;
@@ -68,17 +85,17 @@ func (t Target) String() string {
 	return u.String()
 }
 
-// QueryValues returns the values of the URL's query, which may be secrets, as they stand there and as they are meant. What has no
-// name is one too.
+// QueryValues returns the values of the URL's query, which may be secrets, as they are written in the URL and as they are meant. What has no
+// name is a value too.
 func (t Target) QueryValues() []string {
 	var all []string
-	for part := range strings.SplitSeq(t.url.RawQuery, "&") {
-		name, value, named := strings.Cut(part, "=")
+	for part := range strings.FieldsFuncSeq(t.url.RawQuery, func(r rune) bool { return r == '&' || r == ';' }) {
+		name, written, named := strings.Cut(part, "=")
 		if !named {
-			value = name
+			written = name
 		}
-		all = append(all, value)
-		if meant, err := url.QueryUnescape(value); err == nil && meant != value {
+		all = append(all, written)
+		if meant, err := url.QueryUnescape(written); err == nil && meant != written {
 			all = append(all, meant)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // writeMarkdown writes reports for summaries of jobs and comments of reviews.
 func writeMarkdown(w io.Writer, s *Set) {
 	m := &markdown{}
-	if s.Many {
+	if s.Many || len(s.Failures) > 0 {
 		m.overview(s)
 	}
 	for _, r := range s.Reports {

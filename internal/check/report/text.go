@@ -23,7 +23,7 @@ func writeText(w io.Writer, s *Set, colours bool) {
 		}
 		t.report(r)
 	}
-	if len(s.Reports) > 1 || len(s.Failures) > 0 && s.Many {
+	if len(s.Reports) > 1 || len(s.Failures) > 0 {
 		t.overview(s)
 	}
 	_, _ = io.WriteString(w, t.b.String()) // into memory

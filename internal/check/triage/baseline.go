@@ -2,6 +2,7 @@ package triage
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -39,7 +40,7 @@ func WriteBaseline(name string, targets []check.Baseline) error {
 		return fmt.Errorf("write the baseline: %w", err)
 	}
 	if err := os.Rename(name+".new", name); err != nil {
-		return fmt.Errorf("write the baseline: %w", err)
+		return fmt.Errorf("write the baseline: %w", errors.Join(err, os.Remove(name+".new")))
 	}
 	return nil
 }

@@ -60,6 +60,8 @@ func ReadSuppressions(name string, now time.Time) (*Suppressions, error) {
 		return nil, wrong(name, "%s", strings.TrimPrefix(err.Error(), "yaml: "))
 	}
 	switch {
+	case !errors.Is(d.Decode(new(yaml.Node)), io.EOF):
+		return nil, wrong(name, "has more than one document; only one would be read, so take out the lines of ---")
 	case file.Version != version:
 		return nil, wrong(name, "version is %d, must be %d", file.Version, version)
 	case len(file.Suppressions) > maxSuppressions:

@@ -52,6 +52,7 @@ func TestSuppressionsMustSayWhyAndUntilWhen(t *testing.T) {
 		"unknown member":   {"{signal: hsts.present, reason: x, expires: 2027-01-01, reson: y}", "reson"},
 		"hostile":          {"{signal: \"\\e[2J\", reason: x, expires: 2027-01-01}", `\x1b[2J`},
 		"not a list":       {"hsts.present", "cannot unmarshal"},
+		"second document":  {"{signal: hsts.present, reason: x, expires: 2027-01-01}\n---\nversion: 1", "more than one document"},
 		"second is broken": {"{signal: hsts.present, reason: x, expires: 2027-01-01}\n - {signal: hsts.present}", "suppression 2: has no reason"},
 	} {
 		t.Run(name, func(t *testing.T) {
