@@ -193,8 +193,8 @@ func TestExpiredChatsInTheAuditLog(t *testing.T) {
 	})
 	url, _ := serve(t, a)
 	s := connect(t, &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: forwarding{"198.51.100.7"}}})
-	call(t, s, "", "1")
-	call(t, s, "", "1")
+	call(t, s, "", "x = 1")
+	call(t, s, "", "x = 1")
 	lines, text := auditLines(t, data)
 	want := audited{Kind: "chats_expired", Subject: fmt.Sprintf("uid:%d", os.Getuid()), Count: 1}
 	if !slices.Contains(lines, want) || !strings.Contains(text, `"object":"chats"`) {

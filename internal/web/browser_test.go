@@ -355,7 +355,7 @@ func TestBrowserSetup(t *testing.T) {
 			t.Errorf("the first account leads to %s", p.URL())
 		}
 		p.Open(issuer + ask(s.register("Dashboard", callback), callback))
-		if text := p.Text("main"); !strings.Contains(text, "which are for administrators") {
+		if text := p.Text("main"); !strings.Contains(text, "which is for administrators") {
 			t.Errorf("an administrator is asked\n%s", text)
 		}
 		p.ExpectStatus(http.StatusNotFound)

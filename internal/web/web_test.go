@@ -389,7 +389,7 @@ func TestImpliedRightsAreShown(t *testing.T) {
 	_, page := b.get("/login?" + url.Values{"next": {path}}.Encode())
 	b.post(page, "/login", map[string]string{"username": "root", "password": password})
 	_, page = b.get(path)
-	for _, want := range []string{"run Python code in your chats", "which are for administrators"} {
+	for _, want := range []string{"run Python code in your chats", "which is for administrators"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("an app that asks for admin alone is not said to %s:\n%s", want, page)
 		}
