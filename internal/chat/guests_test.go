@@ -220,7 +220,7 @@ func TestThousandsOfChatsComeAndGo(t *testing.T) {
 }
 
 // oneDatabase is by how much the file of an empty database may differ: pages that its trees keep.
-const oneDatabase = 256 << 10
+const oneDatabase = 512 << 10
 
 // left is what there is of a data folder.
 type left struct {
