@@ -71,6 +71,7 @@ var plotCases = map[string][]step{
 	},
 	"PIL": {
 		{code: "from PIL import Image\nim = Image.new('RGB', (30, 20), 'red')\nim", images: 1},
+		{code: "im.show()", images: 1},
 		{code: "im.show(); im", images: 1},
 		{code: "Image.new('CMYK', (3, 2))", images: 1},
 		{code: "Image.new('F', (3, 2))", images: 1},

@@ -130,7 +130,7 @@ class Pictures:
 
     def install(self, module) -> None:
         """Make Image.show() of PIL, whose module Image was just imported, send the image."""
-        module._show = lambda image, **options: self.show_image(image)
+        module.Image.show = lambda image, title=None, **options: self.show_image(image)
 
 
 def _scaled(image, scale: float):
