@@ -30,25 +30,18 @@ func (a Attempts) Forgive(account, address string) { a.forgive(account, address)
 func (a Attempts) Len() int { return len(a.young) + len(a.old) }
 
 // Crowd takes the places of those that wait to be hashed as well, until release is called.
-func Crowd(s *Service) (release func()) {
-	for range maxWaiting {
-		s.waiting <- struct{}{}
-	}
-	return func() {
-		for range maxWaiting {
-			<-s.waiting
-		}
-	}
-}
+func Crowd(s *Service) (release func()) { return fill(s.waiting, maxWaiting) }
 
 // Occupy takes the places of those that are hashed, until release is called.
-func Occupy(s *Service) (release func()) {
-	for range maxHashing {
-		s.hashing <- struct{}{}
+func Occupy(s *Service) (release func()) { return fill(s.hashing, maxHashing) }
+
+func fill(places chan struct{}, n int) (release func()) {
+	for range n {
+		places <- struct{}{}
 	}
 	return func() {
-		for range maxHashing {
-			<-s.hashing
+		for range n {
+			<-places
 		}
 	}
 }

@@ -115,11 +115,11 @@ func (p *pipe) rpc(ctx context.Context, q call) (*reply, error) {
 	return nil, fmt.Errorf("the program has written %d lines without the answer", maxPipeLines)
 }
 
-// legacy shakes hands by initialize and reads the lists.
-func (p *pipe) legacy(ctx context.Context, t *Transport) {
-	try := Try{Revision: newestInitialize, Outcome: Failed}
-	r, err := p.rpc(ctx, initializeCall(newestInitialize))
-	var h hello
+// greet sends the first call of a revision and reads what the program says of itself. Unless it is answered as it should be, try
+// says why, and answered is false.
+func (p *pipe) greet(ctx context.Context, revision string, first call) (h hello, try Try, answered bool) {
+	try = Try{Revision: revision, Outcome: Failed}
+	r, err := p.rpc(ctx, first)
 	switch {
 	case err != nil:
 		try.Detail = err.Error()
@@ -127,13 +127,24 @@ func (p *pipe) legacy(ctx context.Context, t *Transport) {
 		try.Outcome, try.Detail = Refused, r.says()
 	case json.Unmarshal(r.result, &h) != nil:
 		try.Detail = "its result has another form than MCP's"
-	case h.ProtocolVersion == newestInitialize:
+	default:
+		answered = true
+	}
+	return h, try, answered
+}
+
+// legacy shakes hands by initialize and reads the lists.
+func (p *pipe) legacy(ctx context.Context, t *Transport) {
+	h, try, answered := p.greet(ctx, newestInitialize, initializeCall(newestInitialize))
+	agreed := h.ProtocolVersion
+	switch {
+	case !answered:
+	case agreed == newestInitialize:
 		try.Outcome = Accepted
 	default:
-		try.Outcome, try.Offered = Offered, h.ProtocolVersion
+		try.Outcome, try.Offered = Offered, agreed
 	}
 	t.Tries = append(t.Tries, try)
-	agreed := h.ProtocolVersion
 	if try.Outcome == Offered && slices.Contains(Revisions(), agreed) {
 		t.Tries = append(t.Tries, Try{Revision: agreed, Outcome: Accepted})
 	} else if try.Outcome != Accepted {
@@ -147,16 +158,9 @@ func (p *pipe) legacy(ctx context.Context, t *Transport) {
 
 // modern asks as from 2026-07-28 on.
 func (p *pipe) modern(ctx context.Context, t *Transport) {
-	try := Try{Revision: stateless, Outcome: Failed}
-	r, err := p.rpc(ctx, call{id: 1, method: "server/discover", revision: stateless})
-	var h hello
+	h, try, answered := p.greet(ctx, stateless, call{id: 1, method: "server/discover", revision: stateless})
 	switch {
-	case err != nil:
-		try.Detail = err.Error()
-	case r.err != nil:
-		try.Outcome, try.Detail = Refused, r.says()
-	case json.Unmarshal(r.result, &h) != nil:
-		try.Detail = "its result has another form than MCP's"
+	case !answered:
 	case slices.Contains(h.SupportedVersions, stateless):
 		try.Outcome = Accepted
 	default:

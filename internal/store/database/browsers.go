@@ -3,7 +3,6 @@ package database
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"time"
 
 	"runpython/internal/store"
@@ -78,13 +77,6 @@ func (s *Store) AddConsent(ctx context.Context, c store.Consent, most int) error
 
 // TakeConsent returns a request that waits at a browser, and forgets it: of many who ask for it at once, one gets it.
 func (s *Store) TakeConsent(ctx context.Context, hash, browser store.Digest, now time.Time) (request []byte, err error) {
-	err = s.change(ctx, "find a request", func(tx *sql.Tx) error {
-		err := tx.QueryRowContext(ctx, `DELETE FROM consents WHERE hash = $1 AND browser = $2 AND expires > $3 RETURNING request`,
-			[]byte(hash), []byte(browser), nanoseconds(now)).Scan(&request)
-		if errors.Is(err, sql.ErrNoRows) {
-			return store.ErrNotFound
-		}
-		return err //nolint:wrapcheck // change does
-	})
-	return request, err
+	return s.take(ctx, "find a request", `DELETE FROM consents WHERE hash = $1 AND browser = $2 AND expires > $3 RETURNING request`,
+		[]byte(hash), []byte(browser), nanoseconds(now))
 }

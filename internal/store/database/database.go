@@ -144,6 +144,18 @@ func (s *Store) changeOnce(ctx context.Context, do func(tx *sql.Tx) error) error
 	return tx.Commit() //nolint:wrapcheck // change does
 }
 
+// take returns what a statement deletes of one row, its only column. No row is store.ErrNotFound; of many who ask at once, one gets it.
+func (s *Store) take(ctx context.Context, what, statement string, args ...any) (content []byte, err error) {
+	err = s.change(ctx, what, func(tx *sql.Tx) error {
+		err := tx.QueryRowContext(ctx, statement, args...).Scan(&content)
+		if errors.Is(err, sql.ErrNoRows) {
+			return store.ErrNotFound
+		}
+		return err //nolint:wrapcheck // change does
+	})
+	return content, err
+}
+
 // explain is what callers learn of an error: those of package store as they are.
 func (s *Store) explain(what string, err error) error {
 	switch {

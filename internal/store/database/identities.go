@@ -3,7 +3,6 @@ package database
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"time"
 
 	"runpython/internal/store"
@@ -104,13 +103,6 @@ func (s *Store) AddDeparture(ctx context.Context, d store.Departure, ofBrowser, 
 // TakeDeparture returns what is known of a sign-in whose person has come back at the same browser, and forgets it: of many who ask
 // for it at once, one gets it. One that is not known or whose time is over is store.ErrNotFound.
 func (s *Store) TakeDeparture(ctx context.Context, hash, browser store.Digest, now time.Time) (attempt []byte, err error) {
-	err = s.change(ctx, "find a sign-in", func(tx *sql.Tx) error {
-		err := tx.QueryRowContext(ctx, `DELETE FROM departures WHERE hash = $1 AND browser = $2 AND expires > $3 RETURNING attempt`,
-			[]byte(hash), []byte(browser), nanoseconds(now)).Scan(&attempt)
-		if errors.Is(err, sql.ErrNoRows) {
-			return store.ErrNotFound
-		}
-		return err //nolint:wrapcheck // change does
-	})
-	return attempt, err
+	return s.take(ctx, "find a sign-in", `DELETE FROM departures WHERE hash = $1 AND browser = $2 AND expires > $3 RETURNING attempt`,
+		[]byte(hash), []byte(browser), nanoseconds(now))
 }

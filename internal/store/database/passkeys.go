@@ -3,7 +3,6 @@ package database
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"time"
 
 	"runpython/internal/store"
@@ -130,12 +129,5 @@ func (s *Store) AddChallenge(ctx context.Context, c store.Challenge, most int) e
 
 // TakeChallenge returns what a browser was asked to have signed, and forgets it: of many who ask for it at once, one gets it.
 func (s *Store) TakeChallenge(ctx context.Context, browser store.Digest, now time.Time) (text []byte, err error) {
-	err = s.change(ctx, "find a challenge", func(tx *sql.Tx) error {
-		err := tx.QueryRowContext(ctx, `DELETE FROM challenges WHERE browser = $1 AND expires > $2 RETURNING challenge`, []byte(browser), nanoseconds(now)).Scan(&text)
-		if errors.Is(err, sql.ErrNoRows) {
-			return store.ErrNotFound
-		}
-		return err //nolint:wrapcheck // change does
-	})
-	return text, err
+	return s.take(ctx, "find a challenge", `DELETE FROM challenges WHERE browser = $1 AND expires > $2 RETURNING challenge`, []byte(browser), nanoseconds(now))
 }
