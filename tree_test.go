@@ -47,7 +47,7 @@ var mayImport = map[string][]string{
 	"internal/identity":              {"internal/fault", "internal/limit", "internal/passkey", "internal/provider", "internal/secret", "internal/store"},
 	"internal/passkey":               {"internal/fault"},
 	"internal/provider":              {"internal/excerpt", "internal/fault", "internal/secret"},
-	"internal/provider/providertest": {"internal/certs/certstest", "internal/provider"},
+	"internal/provider/providertest": {"internal/provider", "internal/servertest"},
 	"internal/oauth":                 {"internal/fault", "internal/secret", "internal/store"},
 	"internal/secret":                {"internal/store"},
 	"internal/web":                   {"internal/excerpt", "internal/fault", "internal/identity", "internal/oauth", "internal/secret", "internal/store"},
@@ -69,13 +69,14 @@ var mayImport = map[string][]string{
 	"internal/store/postgres":             {"internal/fault", "internal/store/database"},
 	"internal/store/sqlite":               {"internal/fault", "internal/pypi/flock", "internal/store/database"},
 	"internal/check":                      {"internal/check/dnssec", "internal/check/lint", "internal/check/probe", "internal/excerpt", "internal/fault"},
-	"internal/check/clientconfig":         {"internal/check/lint", "internal/excerpt"},
+	"internal/check/clientconfig":         {"internal/check/input", "internal/check/lint", "internal/excerpt"},
 	"internal/check/dnssec":               {},
+	"internal/check/input":                {},
 	"internal/check/lint":                 {"internal/excerpt", "internal/pattern"},
 	"internal/check/probe":                {"internal/address", "internal/fault"},
 	"internal/check/process":              {"internal/fault"},
 	"internal/check/report":               {"internal/check", "internal/check/lint"},
-	"internal/check/triage":               {"internal/check", "internal/check/lint"},
+	"internal/check/triage":               {"internal/check", "internal/check/input", "internal/check/lint"},
 	"internal/egress":                     {"internal/address"},
 	"internal/address":                    {},
 	"internal/excerpt":                    {},
@@ -88,7 +89,7 @@ var mayImport = map[string][]string{
 	"internal/span":                       {"internal/trace"},
 	"internal/limit":                      {},
 	"internal/certs":                      {},
-	"internal/certs/certstest":            {},
+	"internal/certs/certstest":            {"internal/servertest"},
 	"internal/about":                      {},
 
 	"internal/pypi": {"internal/fault", "internal/pypi/build", "internal/pypi/cache", "internal/pypi/environment", "internal/pypi/flock", "internal/pypi/names", "internal/pypi/policy",
@@ -107,6 +108,7 @@ var mayImport = map[string][]string{
 	// Of developers; see besides.
 	"bench":                {"internal/kernel", "internal/kernel/guest", "internal/sandbox", "internal/sandbox/interpreter"},
 	"internal/browsertest": {},
+	"internal/servertest":  {},
 	"internal/guesttest":   {"internal/kernel", "internal/kernel/guest", "internal/sandbox", "internal/sandbox/interpreter"},
 
 	"internal/store/storetest": {"internal/store", "internal/store/database"},
@@ -125,7 +127,7 @@ var mayImport = map[string][]string{
 
 // besides are packages that are no part of the program. Like tests, they may use what
 // they like of others' code.
-var besides = []string{"bench", "internal/browsertest", "internal/certs/certstest", "internal/check/checktest", "internal/guesttest", "internal/llm/llmtest", "internal/mcpserver/conformance", "internal/mcpserver/sdkclient", "internal/passkey/passkeytest", "internal/provider/providertest", "internal/pypi/indextest", "internal/pypi/survey", "internal/sandbox/interpreter/mklist", "internal/store/storetest"}
+var besides = []string{"bench", "internal/browsertest", "internal/certs/certstest", "internal/check/checktest", "internal/guesttest", "internal/llm/llmtest", "internal/mcpserver/conformance", "internal/mcpserver/sdkclient", "internal/passkey/passkeytest", "internal/provider/providertest", "internal/pypi/indextest", "internal/pypi/survey", "internal/sandbox/interpreter/mklist", "internal/servertest", "internal/store/storetest"}
 
 // onlyIn names the owners of foreign code: every module that go.mod requires
 // directly, and packages of the standard library that need care.

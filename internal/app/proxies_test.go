@@ -22,6 +22,7 @@ import (
 	"runpython/internal/certs/certstest"
 	"runpython/internal/config"
 	"runpython/internal/guesttest"
+	"runpython/internal/servertest"
 )
 
 // proxied is where a test's proxy stands.
@@ -162,7 +163,7 @@ func TestBehindProxies(t *testing.T) {
 			url, _ := serve(t, a)
 			ca, p := certstest.New(t), proxied{
 				dir: t.TempDir(), upstream: strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/mcp"),
-				tls: certstest.FreePort(t), http: certstest.FreePort(t),
+				tls: servertest.FreePort(t), http: servertest.FreePort(t),
 			}
 			cert, key := ca.Issue(t, "run.example.org")
 			p.cert, p.key = p.put(t, "cert.pem", string(cert)), p.put(t, "key.pem", string(key))

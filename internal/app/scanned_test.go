@@ -24,6 +24,7 @@ import (
 	"runpython/internal/check/probe"
 	"runpython/internal/config"
 	"runpython/internal/guesttest"
+	"runpython/internal/servertest"
 )
 
 // A publicNetwork is one in which a name leads to a server of a test, at the ports where the world looks for it.
@@ -141,8 +142,8 @@ func servePublic(t *testing.T, name string) (publicNetwork, *x509.CertPool) {
 			t.Fatal(err)
 		}
 	}
-	plain := fmt.Sprintf("127.0.0.1:%d", certstest.FreePort(t))
-	secure := fmt.Sprintf("127.0.0.1:%d", certstest.FreePort(t))
+	plain := fmt.Sprintf("127.0.0.1:%d", servertest.FreePort(t))
+	secure := fmt.Sprintf("127.0.0.1:%d", servertest.FreePort(t))
 	a := openAt(t, guesttest.Data(t), func(c *config.Config, _ *app.Build) {
 		c.Pool, c.TLSCert, c.TLSKey, c.Listen, c.HTTPListen, c.PublicURL = 0, files[0], files[1], secure, plain, "https://"+name
 	})

@@ -19,6 +19,7 @@ import (
 	"runpython/internal/certs/certstest"
 	"runpython/internal/config"
 	"runpython/internal/guesttest"
+	"runpython/internal/servertest"
 )
 
 // tlsClient speaks HTTP/2 over TLS with a server at an address, under a name.
@@ -45,7 +46,7 @@ func TestServeTLS(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	plain := fmt.Sprintf("127.0.0.1:%d", certstest.FreePort(t))
+	plain := fmt.Sprintf("127.0.0.1:%d", servertest.FreePort(t))
 	a := openAt(t, guesttest.Data(t), func(c *config.Config, _ *app.Build) {
 		c.TLSCert, c.TLSKey, c.HTTPListen, c.AllowHosts = files[0], files[1], plain, []string{"run.example.org"}
 	})
@@ -86,7 +87,7 @@ func TestServeDomain(t *testing.T) {
 		http bool // plain HTTP is served as well
 	}{{"tls-alpn-01 alone", false}, {"with http-01", true}} {
 		t.Run(c.name, func(t *testing.T) {
-			tlsPort, httpPort := certstest.FreePort(t), certstest.FreePort(t)
+			tlsPort, httpPort := servertest.FreePort(t), servertest.FreePort(t)
 			pebble := certstest.StartPebble(t, tlsPort, httpPort)
 			data, address := guesttest.Data(t), fmt.Sprintf("127.0.0.1:%d", tlsPort)
 			first := ""

@@ -1,22 +1,19 @@
 package certstest
 
 import (
-	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
-	"errors"
 	"io"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"syscall"
 	"testing"
 	"time"
+
+	"runpython/internal/servertest"
 )
 
 // PebbleVariable names the program of Pebble, which .ci/pebble builds.
@@ -45,7 +42,7 @@ func StartPebble(t testing.TB, tlsPort, httpPort int) *Pebble {
 			t.Fatal(err)
 		}
 	}
-	acme, manage := FreePort(t), FreePort(t)
+	acme, manage := servertest.FreePort(t), servertest.FreePort(t)
 	config, err := json.Marshal(map[string]any{"pebble": map[string]any{
 		"listenAddress": loopback(acme), "managementListenAddress": loopback(manage),
 		"certificate": filepath.Join(dir, "cert.pem"), "privateKey": filepath.Join(dir, "key.pem"),
@@ -61,40 +58,12 @@ func StartPebble(t testing.TB, tlsPort, httpPort int) *Pebble {
 	}
 	cmd := exec.CommandContext(t.Context(), program, "-config", file)
 	cmd.Env = append(os.Environ(), "PEBBLE_VA_NOSLEEP=1", "PEBBLE_WFE_NONCEREJECT=0")
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it may have ended
-		_ = cmd.Wait()         // it was killed
-		if t.Failed() {
-			t.Logf("Pebble said:\n%s", said.String())
-		}
-	})
 	p := &Pebble{
 		URL: "https://" + loopback(acme) + "/dir", CAFile: filepath.Join(dir, "ca.pem"), manage: "https://" + loopback(manage),
 		client: &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: ca.Pool()}}, Timeout: 10 * time.Second},
 	}
-	t.Cleanup(p.client.CloseIdleConnections)
-	p.await(t)
+	servertest.Start(t, "Pebble", cmd, p.client, p.URL)
 	return p
-}
-
-// await returns when Pebble answers.
-func (p *Pebble) await(t testing.TB) {
-	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for range 500 {
-		if response, err := p.client.Get(p.URL); err == nil {
-			_ = response.Body.Close()
-			return
-		}
-		<-tick.C
-	}
-	t.Fatal("Pebble does not answer")
 }
 
 // Roots are the issuers of its certificates, which it makes anew at each start.
@@ -114,27 +83,6 @@ func (p *Pebble) Roots(t testing.TB) *x509.CertPool {
 		t.Fatalf("Pebble's root is %q", text)
 	}
 	return pool
-}
-
-// FreePort returns a port of 127.0.0.1 that nobody listens on. It is below those that the kernel gives to who asks for
-// any port, so that nobody gets it by chance before the caller listens.
-func FreePort(t testing.TB) int {
-	t.Helper()
-	const lowest, beyond = 10000, 32768 // where Linux begins, by its ip_local_port_range
-	for range 100 {
-		port := lowest + rand.IntN(beyond-lowest)
-		l, err := net.Listen("tcp", loopback(port))
-		if errors.Is(err, syscall.EADDRINUSE) {
-			continue
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = l.Close()
-		return port
-	}
-	t.Fatal("no port is free")
-	return 0
 }
 
 func loopback(port int) string { return "127.0.0.1:" + strconv.Itoa(port) }

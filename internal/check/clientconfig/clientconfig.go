@@ -17,9 +17,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,6 +25,7 @@ import (
 	"github.com/BurntSushi/toml"
 	"gopkg.in/yaml.v3"
 
+	"runpython/internal/check/input"
 	"runpython/internal/check/lint"
 	"runpython/internal/excerpt"
 )
@@ -58,17 +57,9 @@ type Server struct {
 // Read reads the configuration of a client, by the ending of its name as TOML, YAML or JSON, the last with comments and commas
 // that strict JSON does not have. Servers that are turned off are left out. env looks up variables that the file refers to.
 func Read(name string, env func(string) (string, bool)) ([]Server, error) {
-	f, err := os.Open(name)
+	text, err := input.File(name, maxFileBytes)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it names the file
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
-	if err != nil {
-		return nil, err //nolint:wrapcheck // it names the file
-	}
-	if len(text) > maxFileBytes {
-		return nil, fmt.Errorf("%s has more than %d bytes", name, maxFileBytes)
 	}
 	root, err := parse(filepath.Ext(name), text)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"runpython/internal/check"
+	"runpython/internal/check/input"
 )
 
 // A baseline is the file: what was accepted of some targets.
@@ -18,7 +19,7 @@ type baseline struct {
 
 // ReadBaseline reads a baseline that [WriteBaseline] has written.
 func ReadBaseline(name string) ([]check.Baseline, error) {
-	text, err := read(name)
+	text, err := input.File(name, maxFileBytes)
 	if err != nil {
 		return nil, err
 	}

@@ -17,8 +17,6 @@ package triage
 import (
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 
 	"runpython/internal/check/lint"
@@ -26,23 +24,6 @@ import (
 
 // maxFileBytes is how long a file of suppressions or a baseline may be.
 const maxFileBytes = 16 << 20
-
-// read returns the content of a file.
-func read(name string) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err //nolint:wrapcheck // it names the file
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
-	if err != nil {
-		return nil, err //nolint:wrapcheck // it names the file
-	}
-	if len(text) > maxFileBytes {
-		return nil, fmt.Errorf("%s has more than %d bytes", name, maxFileBytes)
-	}
-	return text, nil
-}
 
 // wrong returns an error about an entry of a file, in which no text of the file can disturb.
 func wrong(name, format string, args ...any) error {

@@ -1,7 +1,6 @@
 package providertest
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -17,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"runpython/internal/certs/certstest"
+	"runpython/internal/servertest"
 )
 
 // ZitadelVariable names the program of the real provider, which .ci/zitadel builds.
@@ -66,41 +65,12 @@ func StartZitadel(t testing.TB, redirect string, people ...ZitadelUser) *Zitadel
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	port := strconv.Itoa(certstest.FreePort(t))
+	port := strconv.Itoa(servertest.FreePort(t))
 	cmd := exec.CommandContext(t.Context(), program)
 	cmd.Env = append(os.Environ(), "PORT="+port, "USERS_FILE="+file, "REDIRECT_URI="+redirect)
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it may have ended
-		_ = cmd.Wait()         // it was killed
-		if t.Failed() {
-			t.Logf("the provider said:\n%s", said.String())
-		}
-	})
 	z := &Zitadel{t: t, Issuer: "http://localhost:" + port + "/"}
-	z.await()
+	servertest.Start(t, "the provider", cmd, &http.Client{Timeout: time.Minute}, z.Issuer+".well-known/openid-configuration")
 	return z
-}
-
-// await returns when it answers.
-func (z *Zitadel) await() {
-	z.t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	client := &http.Client{Timeout: time.Minute}
-	defer client.CloseIdleConnections()
-	for range 500 {
-		if res, err := client.Get(z.Issuer + ".well-known/openid-configuration"); err == nil {
-			_ = res.Body.Close()
-			return
-		}
-		<-tick.C
-	}
-	z.t.Fatal("the provider does not answer")
 }
 
 var field = regexp.MustCompile(`name="id" value="([^"]+)"`)
