@@ -57,16 +57,27 @@ func Harmless(secrets []string) func(string) string {
 	return func(s string) string { return lint.Plain(redact(s)) }
 }
 
-// cleanValue replaces every text within v.
+// cleanValue replaces every text within v. What v points to is replaced by a copy: others may hold it, as TLS holds the certificates
+// that connections share.
 func cleanValue(v reflect.Value, clean func(string) string) {
 	switch v.Kind() {
 	case reflect.String:
 		v.SetString(clean(v.String()))
 	case reflect.Pointer:
-		if !v.IsNil() {
-			cleanValue(v.Elem(), clean)
+		if v.IsNil() {
+			return
 		}
+		copied := reflect.New(v.Type().Elem())
+		copied.Elem().Set(v.Elem())
+		cleanValue(copied.Elem(), clean)
+		v.Set(copied)
 	case reflect.Slice:
+		if v.IsNil() {
+			return
+		}
+		copied := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+		reflect.Copy(copied, v)
+		v.Set(copied)
 		for i := range v.Len() {
 			cleanValue(v.Index(i), clean)
 		}

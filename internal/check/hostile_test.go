@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	"unicode"
@@ -218,6 +219,33 @@ func TestRedirectsStayOnTheHost(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestReportsAreTheirOwn: what one scan takes out of its report is not taken out of what others see, at the same time too.
+func TestReportsAreTheirOwn(t *testing.T) {
+	served := checktest.Serve(t, good())
+	var scans sync.WaitGroup
+	for i := range 8 {
+		scans.Go(func() {
+			o := check.Options{Roots: served.Roots, Network: served}
+			if i%2 == 0 {
+				o.Secrets = []string{checktest.Host}
+			}
+			r, _, err := check.Scan(t.Context(), checktest.URL, o)
+			if err != nil || r.Diagnostics.TLS == nil || len(r.Diagnostics.TLS.Chain) == 0 {
+				t.Errorf("scan %d: %v, without a certificate", i, err)
+				return
+			}
+			want := checktest.Host
+			if i%2 == 0 {
+				want = "***"
+			}
+			if got := r.Diagnostics.TLS.Chain[0].Names; !slices.Equal(got, []string{want}) {
+				t.Errorf("scan %d saw a certificate of %q, want %q", i, got, want)
+			}
+		})
+	}
+	scans.Wait()
 }
 
 // TestAnEndpointCannotHoldTheScan: floods, endless streams, lies about lengths, deep nests and silence end, and the
