@@ -13,6 +13,7 @@ import (
 	"reflect"
 	"slices"
 
+	"runpython/internal/check/files"
 	"runpython/internal/check/probe"
 )
 
@@ -74,11 +75,7 @@ func WriteState(dir, url, target string, past []Observation, seen Observation) e
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("keep what was seen: %w", err)
 	}
-	name := stateFile(dir, url)
-	if err := os.WriteFile(name+".new", text, 0o600); err != nil {
-		return fmt.Errorf("keep what was seen: %w", err)
-	}
-	if err := os.Rename(name+".new", name); err != nil {
+	if err := files.Replace(stateFile(dir, url), text, 0o600); err != nil {
 		return fmt.Errorf("keep what was seen: %w", err)
 	}
 	return nil

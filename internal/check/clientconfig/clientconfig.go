@@ -25,7 +25,7 @@ import (
 	"github.com/BurntSushi/toml"
 	"gopkg.in/yaml.v3"
 
-	"runpython/internal/check/input"
+	"runpython/internal/check/files"
 	"runpython/internal/check/lint"
 	"runpython/internal/excerpt"
 )
@@ -57,7 +57,7 @@ type Server struct {
 // Read reads the configuration of a client, by the ending of its name as TOML, YAML or JSON, the last with comments and commas
 // that strict JSON does not have. Servers that are turned off are left out. env looks up variables that the file refers to.
 func Read(name string, env func(string) (string, bool)) ([]Server, error) {
-	text, err := input.File(name, maxFileBytes)
+	text, err := files.Read(name, maxFileBytes)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it names the file
 	}

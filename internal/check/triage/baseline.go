@@ -2,13 +2,11 @@ package triage
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os"
 	"slices"
 
 	"runpython/internal/check"
-	"runpython/internal/check/input"
+	"runpython/internal/check/files"
 )
 
 // A baseline is the file: what was accepted of some targets.
@@ -19,7 +17,7 @@ type baseline struct {
 
 // ReadBaseline reads a baseline that [WriteBaseline] has written.
 func ReadBaseline(name string) ([]check.Baseline, error) {
-	text, err := input.File(name, maxFileBytes)
+	text, err := files.Read(name, maxFileBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -37,11 +35,8 @@ func WriteBaseline(name string, targets []check.Baseline) error {
 	if err != nil {
 		return fmt.Errorf("write the baseline: %w", err)
 	}
-	if err := os.WriteFile(name+".new", append(text, '\n'), 0o644); err != nil {
+	if err := files.Replace(name, append(text, '\n'), 0o644); err != nil {
 		return fmt.Errorf("write the baseline: %w", err)
-	}
-	if err := os.Rename(name+".new", name); err != nil {
-		return fmt.Errorf("write the baseline: %w", errors.Join(err, os.Remove(name+".new")))
 	}
 	return nil
 }

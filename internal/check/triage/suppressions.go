@@ -12,7 +12,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"runpython/internal/check"
-	"runpython/internal/check/input"
+	"runpython/internal/check/files"
 	"runpython/internal/check/lint"
 )
 
@@ -47,7 +47,7 @@ type Suppressions struct {
 // ReadSuppressions reads a YAML file of suppressions. Each needs a signal, a reason, and a day until which it holds, at
 // most a year ahead of now.
 func ReadSuppressions(name string, now time.Time) (*Suppressions, error) {
-	text, err := input.File(name, maxFileBytes)
+	text, err := files.Read(name, maxFileBytes)
 	if err != nil {
 		return nil, err
 	}
