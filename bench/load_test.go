@@ -12,7 +12,7 @@ import (
 // what it was before.
 func TestLoad(t *testing.T) {
 	guesttest.Long(t)
-	b := &bench{log: io.Discard, quick: true, loadTime: 15 * time.Second, program: guesttest.Binary(t), data: guesttest.Data(t), dir: t.TempDir()}
+	b := &bench{log: io.Discard, quick: true, loadTime: 5 * time.Second, program: guesttest.Binary(t), data: guesttest.Data(t), dir: t.TempDir()}
 	if err := b.fill(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,9 @@ import (
 // TestHistoriesAreBounded has more said in chats than is kept of all together: those that nobody has used for
 // longest are given up, and read again when somebody uses one.
 func TestHistoriesAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much data of one goroutine is left out of -short tests")
+	}
 	long := strings.Repeat("x", 8<<10)
 	said := agent.Exchange{Message: long, Answer: long, Steps: []agent.Step{{Said: long, Code: long}, {Said: long, Code: long}}}
 	var told int // exchanges, in the last turn

@@ -139,6 +139,9 @@ func TestObservationsThatAreAlikeMakeRoom(t *testing.T) {
 
 // TestNoObservationIsTooLargeToBeReadAgain: a server with endless definitions does not lock the file.
 func TestNoObservationIsTooLargeToBeReadAgain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much data of one goroutine is left out of -short tests")
+	}
 	dir := t.TempDir()
 	large := func(bytes int) check.Observation {
 		return check.Observation{Listed: true, Auth: "unknown", Tools: map[string]check.ToolShape{"a": {Text: strings.Repeat("x", bytes)}}}

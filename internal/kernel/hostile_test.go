@@ -17,9 +17,6 @@ import (
 )
 
 const (
-	// hostileTimeout is the time limit of a hostile program. Those that want to be
-	// stopped cost as much, and those that end by themselves need less.
-	hostileTimeout = 5 * time.Second
 	// hostileAtOnce is how many programs run at once: some want all processors, more only wait.
 	hostileAtOnce = 2
 	// secret is in the environment and in a file of the host; no program may find it.
@@ -86,14 +83,14 @@ func sample(programs []hostiletest.Program) []hostiletest.Program {
 
 // judge runs one program in a chat of its own.
 func judge(t *testing.T, s *guesttest.Setup, h *sandbox.Host, p hostiletest.Program) {
-	k := s.Kernel(t, h, hostileTimeout)
+	k := s.Kernel(t, h, p.Limit())
 	evaluate(t, k, "kept_marker = 12345")
 	if p.Setup != "" {
 		execute(t, k, p.Setup)
 	}
 	begun := time.Now()
 	r := execute(t, k, p.Code)
-	if took := time.Since(begun); took > hostileTimeout+20*time.Second { // the bounds of a stop, on a machine under load
+	if took := time.Since(begun); took > p.Limit()+20*time.Second { // the bounds of a stop, on a machine under load
 		t.Errorf("took %v", took)
 	}
 	said := r.Stdout.Text(1<<20) + "\n" + r.Stderr.Text(1<<20)
@@ -101,7 +98,7 @@ func judge(t *testing.T, s *guesttest.Setup, h *sandbox.Host, p hostiletest.Prog
 	if r.Error != nil {
 		failure += r.Error.Type + ": " + r.Error.Message + "\n" + r.Error.Traceback
 	}
-	failure += limitWords(r, s.Config.Limits)
+	failure += limitWords(r, p.Limit(), s.Config.Limits)
 	if got := statuses(r); !slices.ContainsFunc(got, p.Fits) {
 		t.Errorf("status %v; want one of %v", got, p.Statuses)
 	}
@@ -143,7 +140,7 @@ func judgeAfter(t *testing.T, s *guesttest.Setup, h *sandbox.Host, k *kernel.Ker
 		if p.After == hostiletest.Kept {
 			t.Error("the guest is lost; want the variables kept")
 		}
-		k = s.Kernel(t, h, hostileTimeout)
+		k = s.Kernel(t, h, p.Limit())
 	}
 	if p.After == hostiletest.Kept {
 		if got := evaluate(t, k, "kept_marker"); got != "12345" {
@@ -161,10 +158,10 @@ func judgeAfter(t *testing.T, s *guesttest.Setup, h *sandbox.Host, k *kernel.Ker
 }
 
 // limitWords are the numbers that package chat puts into the sentence of a limit.
-func limitWords(r *kernel.Result, l sandbox.Limits) string {
+func limitWords(r *kernel.Result, limit time.Duration, l sandbox.Limits) string {
 	switch r.Status {
 	case kernel.TimedOut:
-		return fmt.Sprintf(" stopped after %d s", hostileTimeout/time.Second)
+		return fmt.Sprintf(" stopped after %d s", limit/time.Second)
 	case kernel.Memory:
 		return fmt.Sprintf(" more than %d MiB", l.MemoryBytes>>20)
 	case kernel.Files:

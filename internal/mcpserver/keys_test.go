@@ -104,6 +104,9 @@ func TestKeyOfAbandonedQuestion(t *testing.T) {
 
 // TestKeysOutliveOutcomes: a call whose outcome was dropped for room does not run again.
 func TestKeysOutliveOutcomes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much data of one goroutine is left out of -short tests")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		fake := &fakeChat{turn: func(context.Context, chat.Request) (*chat.Reply, error) {
 			return &chat.Reply{ChatID: chatID, Text: strings.Repeat("x", 300<<10)}, nil

@@ -23,6 +23,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -245,6 +246,19 @@ func (p *Program) missing(seen map[string]bool) error {
 		}
 	}
 	return nil
+}
+
+// Limit returns the time limit of the run. What must be stopped costs as much, so it is short there; what must end by itself
+// ends in seconds on a machine that has much else to do.
+func (p *Program) Limit() time.Duration {
+	switch {
+	case !p.Fits("timeout"):
+		return 20 * time.Second
+	case p.Statuses[0] == "timeout":
+		return 3 * time.Second
+	default:
+		return 5 * time.Second
+	}
 }
 
 // Fits reports whether a run that ended with status is what the header allows.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -44,6 +45,15 @@ func TestParse(t *testing.T) {
 	for status, want := range map[string]bool{"ok": true, "memory": true, "crashed": false, "": false} {
 		if got.Fits(status) != want {
 			t.Errorf("Fits(%q) = %v, want %v", status, !want, want)
+		}
+	}
+}
+
+func TestLimit(t *testing.T) {
+	for statuses, want := range map[string]time.Duration{"timeout": 3 * time.Second, "timeout, ok": 3 * time.Second, "ok, timeout": 5 * time.Second, "ok, memory": 20 * time.Second} {
+		p := hostiletest.Program{Statuses: strings.Split(statuses, ", ")}
+		if got := p.Limit(); got != want {
+			t.Errorf("the limit with the statuses %s is %v, want %v", statuses, got, want)
 		}
 	}
 }

@@ -1,6 +1,6 @@
 # why: the limit of files is passed slowly; the code gets the error in time and loses nothing by it.
 # kind: inode
-# status: files, error, timeout
+# status: files, error
 # after: kept
 # next: made > 0
 # next-value: True
