@@ -117,6 +117,9 @@ func (l *limits) Allow(event, address string) (wait time.Duration, ok bool) {
 	return wait, wait == 0
 }
 
+// runsAgain is when a caller is told to try again whose calls run already: nobody knows when they end.
+const runsAgain = 5 * time.Second
+
 // begin takes what a call of owner needs, or says in numbers why it may not be for now. Without an owner the address
 // counts. The caller calls leave when the call has ended.
 func (l *limits) begin(ctx context.Context, owner string) (leave func(), err error) {
@@ -128,12 +131,12 @@ func (l *limits) begin(ctx context.Context, owner string) (leave func(), err err
 	}
 	if leave = l.runs.Enter(key); leave == nil {
 		l.metrics.Refused("runs")
-		return nil, fault.New(fault.Busy, nil, fmt.Sprintf("%d of your calls are running, the most at once; wait until one has ended, and then send this one again", l.runs.Most()))
+		return nil, fault.TryAgainAfter(runsAgain, fmt.Sprintf("%d of your calls are running, the most at once; wait until one has ended, and then send this one again", l.runs.Most()))
 	}
 	if wait := l.calls.Take(key); wait > 0 {
 		leave()
 		l.metrics.Refused("calls")
-		return nil, fault.New(fault.Busy, nil, fmt.Sprintf("you have sent more calls than the %d allowed in a minute; wait %d s, and then send this one again", l.calls.Rate().Events, secondsOf(wait)))
+		return nil, fault.TryAgainAfter(wait, fmt.Sprintf("you have sent more calls than the %d allowed in a minute; wait %d s, and then send this one again", l.calls.Rate().Events, secondsOf(wait)))
 	}
 	return leave, nil
 }

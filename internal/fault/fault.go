@@ -16,6 +16,7 @@ package fault
 import (
 	"errors"
 	"syscall"
+	"time"
 )
 
 // Kind is the class of a failure, from which a transport picks its own code.
@@ -60,13 +61,20 @@ func (k Kind) String() string {
 type Error struct {
 	Kind    Kind
 	Message string // a sentence for the caller: no paths, no secrets, no text of a library
-	cause   error
+	// RetryAfter says when a bound of the caller's own lets the same through, 0 where that is not known. It is of Busy only.
+	RetryAfter time.Duration
+	cause      error
 }
 
 // New returns an Error of kind with a message for the caller. The cause may be
 // nil; it is found by errors.Is and errors.As and printed by Error, never by Shown.
 func New(kind Kind, cause error, message string) *Error {
 	return &Error{Kind: kind, Message: message, cause: cause}
+}
+
+// TryAgainAfter returns an Error of Busy for a bound of the caller's own, which lets the same through after a wait.
+func TryAgainAfter(wait time.Duration, message string) *Error {
+	return &Error{Kind: Busy, Message: message, RetryAfter: wait}
 }
 
 // Error returns message and cause, for the operator.

@@ -152,7 +152,11 @@ func judgeAfter(t *testing.T, s *guesttest.Setup, h *sandbox.Host, k *kernel.Ker
 			t.Errorf("next %q gives %q; want %q", p.Next, got, p.NextValue)
 		}
 	}
-	if got := evaluate(t, k, "6 * 7"); got != "42" {
+	got := evaluate(t, k, "6 * 7")
+	if got == string(kernel.Files) && p.After == hostiletest.Any && p.Fits(got) {
+		got = evaluate(t, k, "6 * 7") // init has seen only then how many files the program had left, and has ended its interpreter
+	}
+	if got != "42" {
 		t.Errorf("6 * 7 gives %q", got)
 	}
 }

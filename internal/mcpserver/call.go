@@ -40,7 +40,7 @@ func (s *Server) answered(ctx context.Context, req *mcp.CallToolRequest, reply *
 	}
 	// A turn that was cancelled still has a reply, which is nobody's any more.
 	if err != nil || context.Cause(ctx) != nil {
-		return s.failedCall(ctx, err)
+		return s.failedCall(ctx, req, err)
 	}
 	return s.result(ctx, reply), nil
 }
@@ -91,7 +91,10 @@ func (s *Server) turn(ctx context.Context, r chat.Request, stopProgress func()) 
 // failedCall tells the caller of a turn that has no reply. A malformed call is a
 // protocol error; what a model can react to is a result with isError; a call that
 // was cancelled gets no answer. The cause is logged by the Chatter.
-func (s *Server) failedCall(ctx context.Context, err error) (*mcp.CallToolResult, error) {
+//
+// Bounds of the caller's own are refused as HTTP does (RFC 6585, 4) where requests stand alone. Clients
+// of sessions take 429 for the end of theirs, the Python SDK 1 among them, so they get a result, as pipes do.
+func (s *Server) failedCall(ctx context.Context, req *mcp.CallToolRequest, err error) (*mcp.CallToolResult, error) {
 	kind, shown := fault.Shown(err)
 	cause := context.Cause(ctx)
 	switch {
@@ -101,6 +104,9 @@ func (s *Server) failedCall(ctx context.Context, err error) (*mcp.CallToolResult
 		return nil, errCancelled()
 	case kind == fault.Invalid:
 		return nil, invalidParams(shown)
+	}
+	if e, ok := errors.AsType[*fault.Error](err); ok && e.RetryAfter > 0 && modern(req.ProtocolVersion()) && byHTTP(req) {
+		return nil, tooManyCalls(e.RetryAfter, shown)
 	}
 	return errorResult(shown), nil
 }

@@ -19,11 +19,14 @@ func tellCaller(r *http.Request) {
 	r.Header.Set(callerHeader, caller.FromContext(r.Context()).String())
 }
 
+// byHTTP reports whether a request came by HTTP, and not over pipes.
+func byHTTP(req mcp.Request) bool { return req.GetExtra() != nil && req.GetExtra().Header != nil }
+
 // calledFrom returns ctx with the origin of a request; one over pipes has none.
 func calledFrom(ctx context.Context, req mcp.Request) context.Context {
 	var o caller.Origin
-	if extra := req.GetExtra(); extra != nil && extra.Header != nil {
-		if a, err := netip.ParseAddr(extra.Header.Get(callerHeader)); err == nil {
+	if byHTTP(req) {
+		if a, err := netip.ParseAddr(req.GetExtra().Header.Get(callerHeader)); err == nil {
 			o.Address = a
 		}
 	}

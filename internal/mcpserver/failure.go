@@ -3,7 +3,9 @@ package mcpserver
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -19,6 +21,9 @@ const (
 	// codeResourceNotFound is what the revisions before modernEra prescribe;
 	// later ones say "invalid params".
 	codeResourceNotFound = -32002
+
+	// codeTooManyCalls is of the codes that the protocol leaves to servers (-32000 to -32019).
+	codeTooManyCalls = -32010
 
 	shownInternal  = "internal error; the operator's log has the details"
 	shownBadParams = "invalid params: they do not have the shape that the protocol gives them"
@@ -38,6 +43,20 @@ func notOffered(method string) *jsonrpc.Error {
 
 func unknownTool(name string) *jsonrpc.Error {
 	return invalidParams(fmt.Sprintf("unknown tool %q; the only tool is %q", excerpt.Begin(name, maxExcerpt), toolName))
+}
+
+// tooManyCalls refuses a call for now; an answer makes status 429 of it.
+func tooManyCalls(wait time.Duration, message string) *jsonrpc.Error {
+	e := &jsonrpc.Error{Code: codeTooManyCalls, Message: message}
+	if data, err := json.Marshal(callsAgain{int(math.Ceil(wait.Seconds()))}); err == nil {
+		e.Data = data
+	}
+	return e
+}
+
+// callsAgain is the data of such an error.
+type callsAgain struct {
+	RetryAfter int `json:"retryAfter"` // seconds
 }
 
 func errCancelled() *jsonrpc.Error {

@@ -1,16 +1,20 @@
 package mcpserver_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"runpython/internal/chat"
+	"runpython/internal/fault"
 	"runpython/internal/mcpserver"
 )
 
@@ -77,6 +81,50 @@ func TestMessageLimit(t *testing.T) {
 			case !tt.fits && (len(seen) != 0 || !strings.Contains(string(answer), "1 MiB") || !strings.Contains(string(answer), "-32602")):
 				t.Errorf("answer %.300s, want invalid params with the limit", answer)
 			}
+		})
+	}
+}
+
+// TestCallsThatAreTooMany: a bound of the caller's own is 429 where requests stand alone, and a result where clients take
+// that for the end of their session, or where the answer has begun.
+func TestCallsThatAreTooMany(t *testing.T) {
+	const words = "you have sent more calls than the 4 allowed in a minute"
+	for _, tt := range []struct {
+		name, version, accept string
+		takes                 time.Duration // of the Chatter
+		status                int
+		again, want           string
+	}{
+		{"alone", alone, "application/json, text/event-stream", 0, http.StatusTooManyRequests, "15", `"error":{"code":-32010,"message":"` + words + `","data":{"retryAfter":15}}`},
+		{"alone, as JSON", alone, "application/json", 0, http.StatusTooManyRequests, "15", `"data":{"retryAfter":15}}`},
+		{"alone, as events", alone, "text/event-stream", 0, http.StatusOK, "", `"data":{"retryAfter":15}}`},
+		{"alone, late", alone, "application/json, text/event-stream", time.Second, http.StatusOK, "", `"data":{"retryAfter":15}}`},
+		{"in a session", legacy, "application/json, text/event-stream", 0, http.StatusOK, "", `"text":"` + words + `"}],"isError":true`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newServer(t, mcpserver.Options{Chat: &fakeChat{turn: func(context.Context, chat.Request) (*chat.Reply, error) {
+					<-time.After(tt.takes)
+					return nil, fault.TryAgainAfter(14500*time.Millisecond, words)
+				}}})
+				h := s.Handler()
+				c := &rawClient{url: "http://localhost/mcp", version: tt.version}
+				if tt.version == legacy {
+					w := httptest.NewRecorder()
+					h.ServeHTTP(w, c.request(t.Context(), http.MethodPost, initialize))
+					c.session = w.Header().Get("Mcp-Session-Id")
+				}
+				r := c.request(t.Context(), http.MethodPost, strings.ReplaceAll(callBody(tt.version, "x = 1"), `"progressToken":"p",`, ""))
+				r.Header.Set("Accept", tt.accept)
+				w := httptest.NewRecorder()
+				h.ServeHTTP(w, r)
+				if w.Code != tt.status || w.Header().Get("Retry-After") != tt.again || !strings.Contains(w.Body.String(), tt.want) {
+					t.Errorf("status %d, Retry-After %q, body %s; want %d, %q, %s", w.Code, w.Header().Get("Retry-After"), w.Body, tt.status, tt.again, tt.want)
+				}
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			})
 		})
 	}
 }

@@ -321,7 +321,7 @@ const shownClosing = "The server is stopping. Nothing was run; try again in a mo
 // message, a request that has a key does not end with its connection, see
 // [Endpoint.abandon]; over pipes both ends mean that nobody wants the outcome.
 func cutOff(r *mcp.CallToolRequest) bool {
-	return modern(r.ProtocolVersion()) && r.GetExtra() != nil && r.GetExtra().Header != nil
+	return modern(r.ProtocolVersion()) && byHTTP(r)
 }
 
 // unkept answers a call that cannot have a task.
