@@ -30,7 +30,13 @@ func (a *App) adminHandler() http.Handler {
 		}
 		say(w, http.StatusOK, "ready\n")
 	})
-	// On an address that other machines reach, the numbers are for administrators.
-	mux.Handle("GET "+metricsPath, a.access.admins(a.metrics.Handler(), config.IsLoopback(a.config.AdminListen)))
+	// On an address that other machines reach, the numbers are for administrators; on loopback, for whoever names it so: a
+	// page in a browser there that points a name of its own at it reads none.
+	open := config.IsLoopback(a.config.AdminListen)
+	numbers := a.access.admins(a.metrics.Handler(), open)
+	if open {
+		numbers = a.mcp.Pages(numbers, numbers)
+	}
+	mux.Handle("GET "+metricsPath, numbers)
 	return mux
 }

@@ -43,6 +43,20 @@ func TestMetricsAfterTurns(t *testing.T) {
 	if strings.Contains(text, id) {
 		t.Error("the page names a chat")
 	}
+	for host, want := range map[string]int{"localhost:9090": http.StatusOK, "127.0.0.1": http.StatusOK, "numbers.evil.test": http.StatusForbidden} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, admin+"/metrics", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = host
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _ = response.Body.Close(); response.StatusCode != want {
+			t.Errorf("the page under the name %s: status %d, want %d", host, response.StatusCode, want)
+		}
+	}
 }
 
 // A checkpoint that is made beside the turns of a chat is counted as well.
