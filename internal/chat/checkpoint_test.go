@@ -273,6 +273,7 @@ func TestUploadIntoACheckpoint(t *testing.T) {
 
 // A chat that another process wants comes there with its variables.
 func TestVariablesMove(t *testing.T) {
+	t.Parallel()
 	m := machine{t.TempDir()}
 	a, _ := m.sleeping(t, nil)
 	b, _ := m.sleeping(t, nil)
@@ -297,6 +298,7 @@ func TestIdleIsFreed(t *testing.T) {
 
 // A quiet chat gets a checkpoint once, beside its interpreter, which goes on.
 func TestQuietChatGetsACheckpoint(t *testing.T) {
+	t.Parallel()
 	m := machine{t.TempDir()}
 	s, w := m.sleeping(t, nil)
 	id := ask(t, s, "", "set x").ChatID
@@ -308,6 +310,7 @@ func TestQuietChatGetsACheckpoint(t *testing.T) {
 
 // A checkpoint that a turn has gone before is made once the chat is quiet again, and nobody hears of it.
 func TestDisturbedCheckpointIsMadeLater(t *testing.T) {
+	t.Parallel()
 	m := machine{t.TempDir()}
 	s, w := m.sleeping(t, nil)
 	w.against.Store(&kernel.ErrDisturbed)

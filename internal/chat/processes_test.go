@@ -103,6 +103,7 @@ func TestTranscriptOutlivesTheProcess(t *testing.T) {
 
 // Two processes use a chat in turn: it moves when the other one asks, and its files with it.
 func TestChatMovesBetweenProcesses(t *testing.T) {
+	t.Parallel()
 	m := machine{t.TempDir()}
 	a, _ := m.process(t, nil)
 	b, wb := m.process(t, nil)
@@ -127,6 +128,7 @@ func TestChatMovesBetweenProcesses(t *testing.T) {
 
 // A turn under way is not disturbed by a process that asks for its chat.
 func TestChatMovesAfterItsTurn(t *testing.T) {
+	t.Parallel()
 	m := machine{t.TempDir()}
 	a, wa := m.process(t, nil)
 	b, _ := m.process(t, nil)
@@ -154,6 +156,7 @@ func TestChatMovesAfterItsTurn(t *testing.T) {
 
 // A process that wakes late runs nothing with what it had: it asks for the chat like any other.
 func TestLateProcessAsks(t *testing.T) {
+	t.Parallel()
 	m := machine{t.TempDir()}
 	a, _ := m.process(t, nil)
 	id := ask(t, a, "", "set x").ChatID

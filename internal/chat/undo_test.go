@@ -177,6 +177,7 @@ func TestUndoOfTheFirstTurn(t *testing.T) {
 
 // A turn that is stopped while runs are executed again leaves that to the next one, in another process as well.
 func TestReplayThatIsStopped(t *testing.T) {
+	t.Parallel()
 	m := machine{t.TempDir()}
 	a, w := m.sleeping(t, nil)
 	close(w.release)
@@ -206,6 +207,7 @@ func TestReplayThatIsStopped(t *testing.T) {
 
 // Two that undo at once undo two turns; a turn beside them is one before or after.
 func TestUndoAtOnce(t *testing.T) {
+	t.Parallel()
 	m := machine{t.TempDir()}
 	a, _ := m.sleeping(t, nil)
 	b, _ := m.sleeping(t, nil)
@@ -230,6 +232,7 @@ func TestUndoAtOnce(t *testing.T) {
 
 // A copy has what the chat has, of a chat that another process has as well; both go on.
 func TestFork(t *testing.T) {
+	t.Parallel()
 	m := machine{t.TempDir()}
 	a, _ := m.sleeping(t, nil)
 	b, _ := m.sleeping(t, nil)

@@ -164,6 +164,7 @@ func (u *unreadable) Turns(ctx context.Context, id string, most int) ([]store.Tu
 // A process that takes a chat, or undoes a turn of it, and cannot read what there is lets go of it: else nobody would get the
 // chat as long as that process lives.
 func TestChatThatCannotBeReadIsLetGo(t *testing.T) {
+	t.Parallel()
 	for _, what := range []string{"taken", "undone"} {
 		t.Run(what, func(t *testing.T) {
 			m := machine{t.TempDir()}

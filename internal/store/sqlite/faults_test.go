@@ -193,6 +193,7 @@ func TestDamagedDatabase(t *testing.T) {
 
 // Another program, such as a shell or a backup, keeps the file locked: that is told, and over when it is done.
 func TestLockedDatabase(t *testing.T) {
+	t.Parallel()
 	name := filepath.Join(t.TempDir(), "chats.db")
 	s := open(t, name)
 	defer closeStore(t, s)
