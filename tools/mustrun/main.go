@@ -13,8 +13,9 @@
 //	go test -json ./... | mustrun -again 3 -list may-not-skip.txt go test -json -count=1
 //
 // plays tests that failed once more, each alone, when there are at most three of them: on a machine that
-// does much else some fail for want of time. One that passes then counts as passed, and is named before the sum. A panic,
-// a data race, or a package that failed without a test is not tried again.
+// does much else some fail for want of time. Of a test that failed by one subtest, that one is played first, and all of it if
+// that fails. One that passes then counts as passed, and is named before the sum. A panic, a data race, or a package that
+// failed without a test is not tried again.
 package main
 
 import (
@@ -27,6 +28,7 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -215,28 +217,65 @@ func (r *report) playAgain(how retry) error {
 		if r.final[t] {
 			continue
 		}
-		fmt.Fprintf(r.out, "%s %s failed, and is played again, alone\n", t.pkg, t.name)
-		for key := range r.results {
-			if key.top() == t {
-				delete(r.results, key)
-			}
+		part := r.part(t)
+		err := r.play(how, part)
+		if err == nil && part != t && (r.results[t] == "fail" || r.results[part] == "") { // it may need those before it
+			err = r.play(how, t)
 		}
-		cmd := exec.Command(how.command[0], append(slices.Clone(how.command[1:]), "-run", "^"+t.name+"$", t.pkg)...)
-		cmd.Stderr = r.out
-		printed, err := cmd.StdoutPipe()
+		if err == nil && r.results[t] == "" {
+			err = fmt.Errorf("play %s %s again: it has not run", t.pkg, t.name)
+		}
 		if err != nil {
 			return err
 		}
-		if err := cmd.Start(); err != nil {
-			return err
-		}
-		readErr := r.read(printed)
-		if err := errors.Join(readErr, cmd.Wait()); err != nil && r.results[t] != "fail" {
-			return fmt.Errorf("play %s %s again: %w", t.pkg, t.name, err)
-		}
 		if r.results[t] != "fail" {
-			r.lucky = append(r.lucky, t)
+			r.lucky = append(r.lucky, part)
 		}
+	}
+	return nil
+}
+
+// part returns the subtest that a test has failed by, or the test itself when there are several, or none.
+func (r *report) part(t test) test {
+	var leaves []test
+	for key, result := range r.results {
+		if result == "fail" && key.top() == t {
+			leaves = append(leaves, key)
+		}
+	}
+	leaves = slices.DeleteFunc(slices.Clone(leaves), func(key test) bool {
+		return slices.ContainsFunc(leaves, func(other test) bool { return strings.HasPrefix(other.name, key.name+"/") })
+	})
+	if len(leaves) == 1 {
+		return leaves[0]
+	}
+	return t
+}
+
+// play replaces the results of a test, or of one subtest and those above it.
+func (r *report) play(how retry, t test) error {
+	fmt.Fprintf(r.out, "%s %s failed, and is played again, alone\n", t.pkg, t.name)
+	for key := range r.results {
+		if key.pkg == t.pkg && (strings.HasPrefix(key.name+"/", t.name+"/") || strings.HasPrefix(t.name, key.name+"/")) {
+			delete(r.results, key)
+		}
+	}
+	names := strings.Split(t.name, "/")
+	for i, name := range names {
+		names[i] = "^" + regexp.QuoteMeta(name) + "$"
+	}
+	cmd := exec.Command(how.command[0], append(slices.Clone(how.command[1:]), "-run", strings.Join(names, "/"), t.pkg)...)
+	cmd.Stderr = r.out
+	printed, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	readErr := r.read(printed)
+	if err := errors.Join(readErr, cmd.Wait()); err != nil && r.results[t.top()] != "fail" {
+		return fmt.Errorf("play %s %s again: %w", t.pkg, t.name, err)
 	}
 	return nil
 }

@@ -80,7 +80,10 @@ func TestPlayedAgain(t *testing.T) {
 		ended  = `{"Action":"fail","Package":"m/b"}` + "\n"
 		raced  = `{"Action":"output","Package":"m/b","Test":"TestBad","Output":"race detected during execution of test\n"}` + "\n"
 		good   = `{"Action":"pass","Package":"m/b","Test":"TestBad/sub"}` + "\n" + `{"Action":"pass","Package":"m/b","Test":"TestBad"}` + "\n" + `{"Action":"pass","Package":"m/b"}` + "\n"
+		other  = `{"Action":"fail","Package":"m/b","Test":"TestBad/other"}` + "\n"
+		both   = `{"Action":"pass","Package":"m/b","Test":"TestBad/other"}` + "\n" + good
 		silent = "nothing"
+		needy  = "needy" // fails but as a whole
 	)
 	for name, c := range map[string]struct {
 		in, second string
@@ -88,7 +91,9 @@ func TestPlayedAgain(t *testing.T) {
 		ok         bool
 		says       string
 	}{
-		"passes then":           {bad + ended, good, "0", true, "m/b TestBad failed beside other tests and passed alone"},
+		"passes then":           {bad + ended, good, "0", true, "m/b TestBad/sub failed beside other tests and passed alone"},
+		"passes as a whole":     {bad + ended, needy, "0", true, "m/b TestBad failed, and is played again"},
+		"by two parts":          {other + bad + ended, both, "0", true, "m/b TestBad failed beside other tests"},
 		"fails again":           {bad + ended, bad + ended, "1", false, "1 passed, 1 failed"},
 		"too many":              {bad + worse + ended, good, "0", false, "2 failed"},
 		"a race":                {raced + bad + ended, good, "0", false, "1 failed"},
@@ -103,7 +108,11 @@ func TestPlayedAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			var out strings.Builder
-			again := retry{1, []string{"sh", "-c", `cat "$0"; [ "$2 $3 $4" = '-run ^TestBad$ m/b' ] && exit "$1"`, second, c.status}}
+			script := `case "$2 $3 $4" in '-run ^TestBad$ m/b' | '-run ^TestBad$/^sub$ m/b') cat "$0"; exit "$1" ;; *) exit 9 ;; esac`
+			if c.second == needy {
+				script = `[ "$3" = '^TestBad$' ] && echo '` + good + `' || echo '` + bad + ended + `'`
+			}
+			again := retry{1, []string{"sh", "-c", script, second, c.status}}
 			ok, err := run("", "m", again, strings.NewReader(stream+c.in), &out)
 			if ok != c.ok || !strings.Contains(out.String(), c.says) {
 				t.Errorf("run = %v, %v, want %v; it says\n%s\nwant %q in it", ok, err, c.ok, out.String(), c.says)
