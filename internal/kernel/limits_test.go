@@ -1,6 +1,7 @@
 package kernel_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +32,28 @@ func TestNumberOfFilesIsBounded(t *testing.T) {
 	if got := evaluate(t, k, clean); got != "0" {
 		t.Errorf("deleting the files: %s; want 0 left", got)
 	}
+}
+
+// Code that ends while its interpreter is being killed for memory has cost the variables, and not the next run.
+func TestEndBesideAKill(t *testing.T) {
+	s := guesttest.NewSetup(t)
+	s.Config.Limits.MemoryBytes = 128 << 20
+	s.Config.Program = kernel.Program(s.Config.Program.Dir, s.Key, s.Config.Limits)
+	k := s.Kernel(t, s.Open(t), time.Minute)
+	resets := 0
+	for i := range 20 {
+		evaluate(t, k, "import time; kept = 1")
+		r := execute(t, k, fmt.Sprintf("try:\n    b = bytearray(%d << 20)\nexcept MemoryError:\n    pass\nb = None", 140+4*i))
+		want := "1"
+		if r.Reset {
+			want = "NameError: name 'kept' is not defined"
+			resets++
+		}
+		if got := evaluate(t, k, "kept"); got != want {
+			t.Fatalf("attempt %d, status %s, reset %v: the next run gives %q, want %q", i, r.Status, r.Reset, got, want)
+		}
+	}
+	t.Logf("%d of 20 have cost the variables", resets)
 }
 
 // A thread of an earlier run that ends the interpreter between two runs costs
