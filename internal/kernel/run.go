@@ -122,7 +122,14 @@ func (k *Kernel) Run(ctx context.Context, req Request) (*Result, error) {
 	if err == nil {
 		err = r.wait(ctx)
 	}
-	err = r.settle(err)
+	r.goOn()
+	r.awaiting.Wait()
+	if r.pending != nil {
+		<-r.pending
+	}
+	if err != nil && r.why == "" && k.guest.OutOfMemory() {
+		r.why = Memory
+	}
 	r.finish(err)
 	if refused, ok := errors.AsType[*supplyError](err); ok {
 		return nil, k.giveUp(refused.cause)
@@ -214,7 +221,7 @@ func (r *run) handle(ctx context.Context, m *message) (over bool, err error) {
 			return false, nil // the late answer to a run that was given up
 		}
 		r.done(m)
-		return true, nil
+		return !r.killed, nil // the next run must not be told of the end of an interpreter that is being killed
 	case "died":
 		r.died(m)
 		return true, nil
@@ -402,45 +409,6 @@ func signalName(s syscall.Signal) string {
 		return name
 	}
 	return fmt.Sprintf("signal %d", int(s))
-}
-
-// settle waits for all that the run has begun beside itself, and takes and returns why the guest is lost.
-func (r *run) settle(err error) error {
-	r.goOn()
-	r.awaiting.Wait()
-	if r.pending != nil {
-		<-r.pending
-	}
-	if err == nil && r.killed && !r.kernel.dead {
-		err = r.buried()
-	}
-	if err != nil && r.why == "" && r.kernel.guest.OutOfMemory() {
-		r.why = Memory
-	}
-	return err
-}
-
-// buried waits for the end of an interpreter whose code came to its own end while it was being killed. Otherwise the next run
-// would be told of it, as of an end of its own.
-func (r *run) buried() error {
-	late := time.NewTimer(killGrace)
-	defer late.Stop()
-	for {
-		select {
-		case m, ok := <-r.kernel.post.messages:
-			switch {
-			case !ok:
-				return r.kernel.lose()
-			case m.Op == "died":
-				r.died(m)
-				return nil
-			case m.Op == "late":
-				r.addLate(m)
-			}
-		case <-late.C:
-			return fmt.Errorf("guest %s does not end its interpreter", r.kernel.guest.ID)
-		}
-	}
 }
 
 // finish collects what was printed.
