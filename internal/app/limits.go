@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"net/netip"
 	"strconv"
@@ -93,16 +92,13 @@ func (l *limits) handler(next http.Handler) http.Handler {
 
 // tooMany answers a request that is refused for now (RFC 6585, 4).
 func tooMany(w http.ResponseWriter, why string, wait time.Duration) {
-	seconds := secondsOf(wait)
+	seconds := fault.Seconds(wait)
 	w.Header().Set("Retry-After", strconv.Itoa(seconds))
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusTooManyRequests)
 	_, _ = io.WriteString(w, fmt.Sprintf("%s; try again in %d s\n", why, seconds)) // the client may be gone
 }
-
-// secondsOf rounds a wait up.
-func secondsOf(wait time.Duration) int { return int(math.Ceil(wait.Seconds())) }
 
 // Allow reports whether an address may do what an event names once more, and otherwise how long to wait.
 func (l *limits) Allow(event, address string) (wait time.Duration, ok bool) {
@@ -136,7 +132,7 @@ func (l *limits) begin(ctx context.Context, owner string) (leave func(), err err
 	if wait := l.calls.Take(key); wait > 0 {
 		leave()
 		l.metrics.Refused("calls")
-		return nil, fault.TryAgainAfter(wait, fmt.Sprintf("you have sent more calls than the %d allowed in a minute; wait %d s, and then send this one again", l.calls.Rate().Events, secondsOf(wait)))
+		return nil, fault.TryAgainAfter(wait, fmt.Sprintf("you have sent more calls than the %d allowed in a minute; wait %d s, and then send this one again", l.calls.Rate().Events, fault.Seconds(wait)))
 	}
 	return leave, nil
 }

@@ -15,6 +15,7 @@ package fault
 
 import (
 	"errors"
+	"math"
 	"syscall"
 	"time"
 )
@@ -76,6 +77,9 @@ func New(kind Kind, cause error, message string) *Error {
 func TryAgainAfter(wait time.Duration, message string) *Error {
 	return &Error{Kind: Busy, Message: message, RetryAfter: wait}
 }
+
+// Seconds rounds a wait up to what callers are told.
+func Seconds(wait time.Duration) int { return int(math.Ceil(wait.Seconds())) }
 
 // Error returns message and cause, for the operator.
 func (e *Error) Error() string {

@@ -194,7 +194,7 @@ func TestThrottle(t *testing.T) {
 		kind(t, "a free attempt", wrong("ann", "203.0.113.9"), fault.Invalid, "")
 	}
 	kind(t, "the sixth", wrong("ann", "203.0.113.9"), fault.Busy, "try again in 5 s")
-	if wait, ok := errors.AsType[*identity.WaitError](wrong("ann", "203.0.113.9")); !ok || wait.Wait != 5*time.Second {
+	if wait, ok := errors.AsType[*fault.Error](wrong("ann", "203.0.113.9")); !ok || wait.RetryAfter != 5*time.Second {
 		t.Errorf("it waits %v", wait)
 	}
 	_, _, err := f.SignIn(t.Context(), "ann", good, "203.0.113.9")

@@ -12,21 +12,9 @@ import (
 	"runpython/internal/store"
 )
 
-// A WaitError is why nobody may sign in for a while; it is a fault.Busy.
-type WaitError struct {
-	Wait  time.Duration
-	shown *fault.Error
-}
-
-// Error implements error.
-func (e *WaitError) Error() string { return e.shown.Error() }
-
-// Unwrap returns what may be shown.
-func (e *WaitError) Unwrap() error { return e.shown }
-
+// tooMany is why nobody may sign in for a while.
 func tooMany(wait time.Duration) error {
-	seconds := int((wait + time.Second - 1) / time.Second)
-	return &WaitError{Wait: wait, shown: fault.New(fault.Busy, nil, fmt.Sprintf("too many attempts to sign in came from your address: try again in %d s", seconds))}
+	return fault.TryAgainAfter(wait, fmt.Sprintf("too many attempts to sign in came from your address: try again in %d s", fault.Seconds(wait)))
 }
 
 // SignIn returns the cookie of a browser whose user has shown a password. address is that of the browser.

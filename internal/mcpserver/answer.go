@@ -97,7 +97,6 @@ type answer struct {
 	id      json.RawMessage // of the call that is answered; nil if there is none, or more than one
 
 	mu      sync.Mutex // guards w, control and what follows
-	status  int        // of an answer as JSON
 	begun   bool       // the status line has been sent
 	events  bool       // begun as a stream of events
 	ended   bool       // finish was called: w must not be touched
@@ -113,7 +112,7 @@ type answer struct {
 func newAnswer(w http.ResponseWriter, form answerForm) *answer {
 	a := &answer{
 		w: w, control: http.NewResponseController(w),
-		form: form, header: make(http.Header), status: http.StatusOK,
+		form: form, header: make(http.Header),
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -204,13 +203,11 @@ func (a *answer) message(payload []byte) error {
 	case a.form.waits() && kind == request:
 		return errNoStream
 	case a.form.waits():
-		a.refuse(payload, kind)
 		if kind != notification {
 			a.held = append(a.held, bytes.Clone(payload))
 		}
 		return nil
 	case a.form == answerAuto && !a.begun && kind >= response:
-		a.refuse(payload, kind)
 		return a.sendJSON(payload)
 	case !a.begun:
 		a.begin(http.StatusOK, typeEvents, a.header)
@@ -218,25 +215,16 @@ func (a *answer) message(payload []byte) error {
 	return a.send(event(payload))
 }
 
-// refuse takes the status of a call that is refused for now. The caller holds a.mu.
-func (a *answer) refuse(payload []byte, k kind) {
-	var m struct {
-		Error struct {
-			Code int64      `json:"code"`
-			Data callsAgain `json:"data"`
-		} `json:"error"`
-	}
-	if k == failure && !a.begun && json.Unmarshal(payload, &m) == nil && m.Error.Code == codeTooManyCalls {
-		a.status = http.StatusTooManyRequests
-		a.w.Header().Set("Retry-After", strconv.Itoa(m.Error.Data.RetryAfter))
-	}
-}
-
 // sendJSON sends the only value of an answer. The caller holds a.mu.
 func (a *answer) sendJSON(value []byte) error {
 	if !a.begun {
 		a.w.Header().Set("Content-Length", strconv.Itoa(len(value)))
-		a.begin(a.status, typeJSON, a.header)
+		status := http.StatusOK
+		if wait := refusedFor(value); wait > 0 {
+			a.w.Header().Set("Retry-After", strconv.Itoa(wait))
+			status = http.StatusTooManyRequests
+		}
+		a.begin(status, typeJSON, a.header)
 	}
 	return a.send(value)
 }

@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"runpython/internal/excerpt"
+	"runpython/internal/fault"
 )
 
 const (
@@ -48,7 +48,7 @@ func unknownTool(name string) *jsonrpc.Error {
 // tooManyCalls refuses a call for now; an answer makes status 429 of it.
 func tooManyCalls(wait time.Duration, message string) *jsonrpc.Error {
 	e := &jsonrpc.Error{Code: codeTooManyCalls, Message: message}
-	if data, err := json.Marshal(callsAgain{int(math.Ceil(wait.Seconds()))}); err == nil {
+	if data, err := json.Marshal(callsAgain{fault.Seconds(wait)}); err == nil {
 		e.Data = data
 	}
 	return e
@@ -57,6 +57,20 @@ func tooManyCalls(wait time.Duration, message string) *jsonrpc.Error {
 // callsAgain is the data of such an error.
 type callsAgain struct {
 	RetryAfter int `json:"retryAfter"` // seconds
+}
+
+// refusedFor is for how many seconds a response refuses a call, 0 for any other response.
+func refusedFor(response []byte) int {
+	var m struct {
+		Error struct {
+			Code int64      `json:"code"`
+			Data callsAgain `json:"data"`
+		} `json:"error"`
+	}
+	if messageKind(response) != failure || json.Unmarshal(response, &m) != nil || m.Error.Code != codeTooManyCalls {
+		return 0
+	}
+	return m.Error.Data.RetryAfter
 }
 
 func errCancelled() *jsonrpc.Error {

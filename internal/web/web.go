@@ -246,8 +246,8 @@ func (p *Pages) fail(w http.ResponseWriter, r *http.Request, err error) {
 
 // status returns the status for an error, and logs the cause of what the person cannot change.
 func (p *Pages) status(w http.ResponseWriter, r *http.Request, kind fault.Kind, err error) int {
-	if wait, ok := errors.AsType[*identity.WaitError](err); ok {
-		w.Header().Set("Retry-After", strconv.Itoa(int(wait.Wait/time.Second)+1))
+	if busy, ok := errors.AsType[*fault.Error](err); ok && busy.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(busy.RetryAfter/time.Second)+1))
 		return http.StatusTooManyRequests
 	}
 	switch kind {
