@@ -44,17 +44,8 @@ func TestMetricsAfterTurns(t *testing.T) {
 		t.Error("the page names a chat")
 	}
 	for host, want := range map[string]int{"localhost:9090": http.StatusOK, "127.0.0.1": http.StatusOK, "numbers.evil.test": http.StatusForbidden} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, admin+"/metrics", http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Host = host
-		response, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _ = response.Body.Close(); response.StatusCode != want {
-			t.Errorf("the page under the name %s: status %d, want %d", host, response.StatusCode, want)
+		if status := under(t, host, http.MethodGet, admin+"/metrics"); status != want {
+			t.Errorf("the page under the name %s: status %d, want %d", host, status, want)
 		}
 	}
 }

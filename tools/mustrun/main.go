@@ -220,6 +220,7 @@ func (r *report) playAgain(how retry) error {
 		part := r.part(t)
 		err := r.play(how, part)
 		if err == nil && part != t && (r.results[t] == "fail" || r.results[part] == "") { // it may need those before it
+			part = t
 			err = r.play(how, t)
 		}
 		if err == nil && r.results[t] == "" {
