@@ -315,11 +315,26 @@ func (s *Service) owned(ctx context.Context, owner, id string) (store.Chat, erro
 
 // find returns a chat of owner, like owned. It may be gone by the time it is entered.
 func (s *Service) find(ctx context.Context, owner, id string) (*conversation, error) {
+	if c := s.had(owner, id); c != nil {
+		return c, nil
+	}
 	record, err := s.owned(ctx, owner, id)
 	if err != nil {
 		return nil, err
 	}
 	return s.conversationOf(record)
+}
+
+// had returns the chat of owner that this process has, nil where it has none: then the store knows more. Of one that it has, its lease
+// is looked after by who enters it, and nobody else can delete it.
+func (s *Service) had(owner, id string) *conversation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.chats[id]
+	if _, ours := s.leases[c]; !ours || c.owner != owner || s.closed {
+		return nil
+	}
+	return c
 }
 
 // conversationOf returns the conversation of a chat that is kept.

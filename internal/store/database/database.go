@@ -70,7 +70,6 @@ type Dialect struct {
 type Store struct {
 	read, write *sql.DB
 	dialect     Dialect
-	bearer      statement
 
 	registering sync.Mutex // held by who registers the process; before mu
 
@@ -83,7 +82,7 @@ type Store struct {
 
 // New returns a Store on a database that was migrated. It closes both pools, which may be the same one.
 func New(read, write *sql.DB, d Dialect) *Store {
-	return &Store{read: read, write: write, dialect: d, bearer: statement{text: bearerQuestion}}
+	return &Store{read: read, write: write, dialect: d}
 }
 
 // Close lets go of all chats that this process has, and of the database. A call that is under way may fail.

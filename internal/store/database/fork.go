@@ -3,9 +3,7 @@ package database
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
-	"fmt"
 
 	"runpython/internal/store"
 )
@@ -43,7 +41,7 @@ func (s *Store) Import(ctx context.Context, c store.Chat, turns []store.Turn, re
 			return err
 		}
 		for _, t := range turns {
-			if err := insertTurn(ctx, tx, c.ID, t); err != nil {
+			if err := putTurn(ctx, tx, c.ID, t); err != nil {
 				return err
 			}
 		}
@@ -58,17 +56,6 @@ func (s *Store) Import(ctx context.Context, c store.Chat, turns []store.Turn, re
 
 // turnColumns are those of a turn beside its chat.
 const turnColumns = `number, begun, message, words, steps, runs`
-
-func insertTurn(ctx context.Context, tx *sql.Tx, id string, t store.Turn) error {
-	steps, stepsErr := json.Marshal(t.Steps)
-	runs, runsErr := json.Marshal(t.Runs)
-	if err := errors.Join(stepsErr, runsErr); err != nil {
-		return fmt.Errorf("turn %d: %w", t.Number, err)
-	}
-	_, err := tx.ExecContext(ctx, `INSERT INTO turns (chat, `+turnColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		id, t.Number, nanoseconds(t.Begun), []byte(t.Message), []byte(t.Words), steps, runs)
-	return err //nolint:wrapcheck // change does
-}
 
 // resultColumns are those of a result beside its chat.
 const resultColumns = `run, name, hash, size, media, place`

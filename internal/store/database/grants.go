@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"sync"
 	"time"
 
 	"runpython/internal/store"
@@ -201,23 +200,15 @@ func subjectOf(r *sql.Row) (subject string, err error) {
 	return subject, err //nolint:wrapcheck // who asked does
 }
 
-// bearerQuestion is asked at each call, so it is prepared once.
 const bearerQuestion = `SELECT tokens.scopes, tokens.created, tokens.expires, ` + grantColumns + `, ` + userColumns + `
 	FROM tokens JOIN grants ON grants.id = tokens.grant_id JOIN users ON users.id = grants.subject
 	WHERE tokens.hash = $1 AND tokens.kind = 'access' AND tokens.expires > $2 AND users.disabled = 0`
 
 // Bearer returns an access token that is good now, with what it is part of.
 func (s *Store) Bearer(ctx context.Context, hash store.Digest, now time.Time) (b store.Bearer, err error) {
-	asked, err := s.bearer.prepared(ctx, s.read) //nolint:sqlclosecheck // it is kept for the next call
-	if err != nil {
-		return b, s.explain("find a token", err)
-	}
-	b, err = scanBearer(asked.QueryRowContext(ctx, []byte(hash), nanoseconds(now)))
-	if errors.Is(err, sql.ErrNoRows) {
-		err = store.ErrNotFound
-	}
+	b, err = first(ctx, s, question{"find a token", bearerQuestion, []any{[]byte(hash), nanoseconds(now)}}, scanBearer)
 	b.Token.Hash = hash
-	return b, s.explain("find a token", err)
+	return b, err
 }
 
 func scanBearer(r row) (b store.Bearer, err error) {
@@ -229,29 +220,6 @@ func scanBearer(r row) (b store.Bearer, err error) {
 	}})
 	b.Token.Kind, b.Token.Created, b.Token.Expires = store.AccessToken, fromNanoseconds(created), fromNanoseconds(expires)
 	return b, err
-}
-
-// statement is one that is prepared at its first use. It is safe for concurrent use.
-type statement struct {
-	text string
-
-	mu   sync.Mutex
-	made *sql.Stmt // nil before
-}
-
-// prepared returns the statement, which is closed with its pool.
-func (p *statement) prepared(ctx context.Context, pool *sql.DB) (*sql.Stmt, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.made != nil {
-		return p.made, nil
-	}
-	made, err := pool.PrepareContext(ctx, p.text)
-	if err != nil {
-		return nil, err //nolint:wrapcheck // who asked does
-	}
-	p.made = made
-	return made, nil
 }
 
 // around reads a row whose last columns are read by then.

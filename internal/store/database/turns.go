@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -22,18 +23,37 @@ func (s *Store) SaveTurn(ctx context.Context, l store.Lease, c store.Chat, t sto
 		if !ours {
 			return whyNot(ctx, tx, l.Chat)
 		}
-		dropped, err := affected(tx.ExecContext(ctx, `DELETE FROM turns WHERE chat = $1 AND (number = $2 OR number <= $3)`, l.Chat, t.Number, t.Number-most))
-		if err != nil {
+		if gone, err = dropTurns(ctx, tx, l.Chat, t.Number-most); err != nil {
 			return err
 		}
-		if gone = nil; dropped && t.Number > most {
-			if gone, err = forgetVersions(ctx, tx, l.Chat, int64(t.Number-most+1)); err != nil {
-				return err
-			}
-		}
-		return insertTurn(ctx, tx, l.Chat, t)
+		return putTurn(ctx, tx, l.Chat, t)
 	})
 	return gone, err
+}
+
+// dropTurns removes the turns of a chat up to one, with what only they had, whose contents it returns.
+func dropTurns(ctx context.Context, tx *sql.Tx, id string, last int) (gone []string, err error) {
+	if last <= 0 {
+		return nil, nil
+	}
+	dropped, err := affected(tx.ExecContext(ctx, `DELETE FROM turns WHERE chat = $1 AND number <= $2`, id, last))
+	if err != nil || !dropped {
+		return nil, err
+	}
+	return forgetVersions(ctx, tx, id, int64(last+1))
+}
+
+// putTurn adds a turn to a chat, or replaces the one of its number.
+func putTurn(ctx context.Context, tx *sql.Tx, id string, t store.Turn) error {
+	steps, stepsErr := json.Marshal(t.Steps)
+	runs, runsErr := json.Marshal(t.Runs)
+	if err := errors.Join(stepsErr, runsErr); err != nil {
+		return fmt.Errorf("turn %d: %w", t.Number, err)
+	}
+	_, err := tx.ExecContext(ctx, `INSERT INTO turns (chat, `+turnColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (chat, number)
+		DO UPDATE SET begun = excluded.begun, message = excluded.message, words = excluded.words, steps = excluded.steps, runs = excluded.runs`,
+		id, t.Number, nanoseconds(t.Begun), []byte(t.Message), []byte(t.Words), steps, runs)
+	return err //nolint:wrapcheck // change does
 }
 
 // Turns returns the latest turns of a chat, at most so many, the oldest of them first.

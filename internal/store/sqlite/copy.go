@@ -26,7 +26,7 @@ func copyTo(ctx context.Context, db *sql.DB, file string, prepare func(*sql.DB) 
 	}
 	settings := writing()
 	settings.Set("_journal_mode", "DELETE")
-	to, err := sql.Open("sqlite", source(file, settings))
+	to, err := pool(source(file, settings))
 	if err != nil {
 		return fmt.Errorf("open the copy: %w", err)
 	}

@@ -26,7 +26,7 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-	"modernc.org/sqlite" // its driver is registered as "sqlite"
+	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 
 	"runpython/internal/fault"
@@ -59,14 +59,17 @@ func Open(ctx context.Context, name string) (_ *database.Store, err error) {
 	if err := private(name); err != nil {
 		return nil, fmt.Errorf("open the database: %w", explain(err))
 	}
-	write, err := sql.Open("sqlite", source(name, writing()))
-	if err != nil {
+	if _, err := sqlite.Fdatasync(true); err != nil { // the time of the last write, which a commit need not wait for, is all that it leaves out
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	write.SetMaxOpenConns(1)
-	read, err := sql.Open("sqlite", source(name, reading()))
+	write, err := pool(source(name, writing()))
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open the database: %w", err), write.Close())
+		return nil, err
+	}
+	write.SetMaxOpenConns(1)
+	read, err := pool(source(name, reading()))
+	if err != nil {
+		return nil, errors.Join(err, write.Close())
 	}
 	read.SetMaxOpenConns(readers)
 	read.SetMaxIdleConns(readers)
@@ -103,9 +106,9 @@ const everybody = 0o007
 
 // OpenMemory opens a new database that is nowhere but in the memory of this process. The caller closes it.
 func OpenMemory(ctx context.Context) (*database.Store, error) {
-	db, err := sql.Open("sqlite", source(":memory:", writing()))
+	db, err := pool(source(":memory:", writing()))
 	if err != nil {
-		return nil, fmt.Errorf("open a database in memory: %w", err)
+		return nil, err
 	}
 	db.SetMaxOpenConns(1) // each connection has a database of its own
 	return finish(ctx, db, db, dialect())
