@@ -109,9 +109,10 @@ var mayImport = map[string][]string{
 	"bench":                {"internal/kernel", "internal/kernel/guest", "internal/sandbox", "internal/sandbox/interpreter"},
 	"internal/browsertest": {},
 	"internal/servertest":  {},
+	"internal/extent":      {},
 	"internal/guesttest":   {"internal/kernel", "internal/kernel/guest", "internal/sandbox", "internal/sandbox/interpreter"},
 
-	"internal/store/storetest": {"internal/store", "internal/store/database"},
+	"internal/store/storetest": {"internal/extent", "internal/store", "internal/store/database"},
 
 	"internal/passkey/passkeytest": {},
 
@@ -127,7 +128,7 @@ var mayImport = map[string][]string{
 
 // besides are packages that are no part of the program. Like tests, they may use what
 // they like of others' code.
-var besides = []string{"bench", "internal/browsertest", "internal/certs/certstest", "internal/check/checktest", "internal/guesttest", "internal/llm/llmtest", "internal/mcpserver/conformance", "internal/mcpserver/sdkclient", "internal/passkey/passkeytest", "internal/provider/providertest", "internal/pypi/indextest", "internal/pypi/survey", "internal/sandbox/interpreter/mklist", "internal/servertest", "internal/store/storetest"}
+var besides = []string{"bench", "internal/browsertest", "internal/certs/certstest", "internal/check/checktest", "internal/extent", "internal/guesttest", "internal/llm/llmtest", "internal/mcpserver/conformance", "internal/mcpserver/sdkclient", "internal/passkey/passkeytest", "internal/provider/providertest", "internal/pypi/indextest", "internal/pypi/survey", "internal/sandbox/interpreter/mklist", "internal/servertest", "internal/store/storetest"}
 
 // onlyIn names the owners of foreign code: every module that go.mod requires
 // directly, and packages of the standard library that need care.

@@ -5,13 +5,14 @@ import (
 	"testing"
 	"time"
 
+	"runpython/internal/extent"
 	"runpython/internal/guesttest"
 )
 
 // Many clients lose nothing beside one that sends garbage and one that never closes what it opens, and then the server is
 // what it was before.
 func TestLoad(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	b := &bench{log: io.Discard, quick: true, loadTime: 5 * time.Second, program: guesttest.Binary(t), data: guesttest.Data(t), dir: t.TempDir()}
 	if err := b.fill(t.Context()); err != nil {
 		t.Fatal(err)

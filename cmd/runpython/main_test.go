@@ -11,12 +11,13 @@ import (
 	"strconv"
 	"testing"
 
+	"runpython/internal/extent"
 	"runpython/internal/guesttest"
 )
 
 // A heap that may grow to nine times what is in use needs an end, that of the operator if there is one.
 func TestHeapHasALimit(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	for _, c := range []struct {
 		name     string
 		variable string

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"runpython/internal/agent"
+	"runpython/internal/extent"
 )
 
 func TestUnfounded(t *testing.T) {
@@ -99,6 +100,7 @@ func TestUnfoundedIsBounded(t *testing.T) {
 
 // TestUnfoundedTakesLinearTime would not end otherwise.
 func TestUnfoundedTakesLinearTime(t *testing.T) {
+	extent.Slow(t)
 	if testing.Short() {
 		t.Skip("much data of one goroutine is left out of -short tests")
 	}

@@ -23,7 +23,7 @@ import (
 
 	"runpython/internal/app"
 	"runpython/internal/config"
-	"runpython/internal/guesttest"
+	"runpython/internal/extent"
 	"runpython/internal/identity"
 )
 
@@ -249,6 +249,7 @@ const callParams = `"name":"chat","arguments":{"message":"1+1"}`
 
 // The official client finds out by itself how to sign in, the person says yes, and code runs for that person.
 func TestOfficialClientSignsIn(t *testing.T) {
+	extent.Slow(t)
 	s := serveSigned(t, nil, "ann")
 	w := newWalker(t)
 	h := s.handler("http://127.0.0.1:1/callback", func(address string) string { return w.allow(s.issuer, address, "ann") })
@@ -323,7 +324,7 @@ func clientOf(t *testing.T, s *signedServer) string {
 
 // The first account is made by a link that is good once.
 func TestFirstAccount(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	s := serveSigned(t, nil)
 	link, err := s.app.SetupLink(t.Context())
 	if err != nil || !strings.HasPrefix(link, s.issuer+"/setup?link=") {
@@ -349,7 +350,7 @@ func TestFirstAccount(t *testing.T) {
 
 // On an admin address that others reach, and on that for callers, the numbers need a token with the scope admin.
 func TestNumbersAreForAdministrators(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	s := serveSigned(t, func(c *config.Config) { c.AdminListen = "0.0.0.0:0" }, "ann")
 	ask := func(address, token string) (status int, challenge, page string) {
 		t.Helper()

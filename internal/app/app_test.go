@@ -17,6 +17,7 @@ import (
 	"runpython/internal/app"
 	"runpython/internal/chat"
 	"runpython/internal/config"
+	"runpython/internal/extent"
 	"runpython/internal/guesttest"
 )
 
@@ -164,6 +165,7 @@ func TestMainJobOverStdio(t *testing.T) {
 
 // CHT-01, RUN-03: chats run in parallel, and one that sleeps does not hold the others.
 func TestChatsRunInParallel(t *testing.T) {
+	extent.Slow(t)
 	url, _ := serve(t, open(t, nil))
 	s := connect(t, &mcp.StreamableClientTransport{Endpoint: url})
 	_, _, sleeper := call(t, s, "", "import time")
@@ -188,6 +190,7 @@ func TestChatsRunInParallel(t *testing.T) {
 
 // CHT-12: chats leave nothing behind: no process, no folder, no descriptor, no goroutine.
 func TestNothingIsLeft(t *testing.T) {
+	extent.Slow(t)
 	c := unset()
 	c.Data, c.Pool = guesttest.Data(t), 0
 	before := runtime.NumGoroutine()
@@ -235,6 +238,7 @@ func processesNaming(t *testing.T, path string) []string {
 
 // The log has ids, counts and times of a turn, and nothing of its content.
 func TestLogTellsNoContent(t *testing.T) {
+	extent.Slow(t)
 	var mu sync.Mutex
 	var logged strings.Builder
 	c := unset()

@@ -11,8 +11,8 @@ import (
 
 	"runpython/internal/app"
 	"runpython/internal/chat"
+	"runpython/internal/extent"
 	"runpython/internal/fault"
-	"runpython/internal/guesttest"
 )
 
 // Both eras of the protocol; see docs/adr/0010.
@@ -60,6 +60,7 @@ func pipes(t *testing.T, a *app.App) mcp.Transport {
 
 // input() asks the person, in both eras, over HTTP and over pipes.
 func TestInputAsksThePerson(t *testing.T) {
+	extent.Slow(t)
 	a := open(t, nil)
 	url, _ := serve(t, a)
 	for name, transport := range map[string]func(t *testing.T) mcp.Transport{
@@ -104,7 +105,7 @@ func TestInputAsksThePerson(t *testing.T) {
 // While the code waits for the person, another call of the chat is told so at once; when
 // the client goes away the run ends, and variables are kept.
 func TestChatThatWaitsForThePerson(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	url, _ := serve(t, open(t, nil))
 	for _, version := range []string{withSessions, standAlone} {
 		t.Run(version, func(t *testing.T) {
@@ -143,7 +144,7 @@ func TestChatThatWaitsForThePerson(t *testing.T) {
 
 // A client that leaves while the person is asked: the run ends and the chat goes on.
 func TestClientThatLeavesWhileAsking(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	a := open(t, nil)
 	url, _ := serve(t, a)
 	asked := make(chan string, 1)

@@ -17,6 +17,7 @@ import (
 	"runpython/internal/audit"
 	"runpython/internal/chat"
 	"runpython/internal/config"
+	"runpython/internal/extent"
 	"runpython/internal/guesttest"
 )
 
@@ -55,6 +56,7 @@ func auditLines(t *testing.T, data string) (all []audited, text string) {
 
 // What people do is in the audit log with who and from where, and nothing of what was in it.
 func TestAuditLog(t *testing.T) {
+	extent.Slow(t)
 	guesttest.Guests(t)
 	data := guesttest.Data(t)
 	var id, uri string
@@ -116,6 +118,7 @@ func TestAuditLog(t *testing.T) {
 
 // When the audit log cannot be written, turns go on, and it tells later how many it lacks.
 func TestAuditLogThatCannotBeWritten(t *testing.T) {
+	extent.Slow(t)
 	data := guesttest.Data(t)
 	a := openAt(t, data, nil)
 	url, admin := serve(t, a)
@@ -186,7 +189,7 @@ func TestAuditLogOfCommands(t *testing.T) {
 
 // Chats that the server deletes itself are in the audit log as nobody's doing, whoever called then.
 func TestExpiredChatsInTheAuditLog(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	data := guesttest.Data(t)
 	a := openAt(t, data, func(c *config.Config, _ *app.Build) {
 		c.TrustedProxies, c.MaxChats = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, 1

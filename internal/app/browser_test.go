@@ -10,13 +10,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"runpython/internal/browsertest"
+	"runpython/internal/extent"
 	"runpython/internal/guesttest"
 )
 
 // From the first start to the end of an app's rights, with a real browser and the official client: the link of the first start, the first
 // account, an app that is allowed and runs code, that is disconnected, asks again, and is told no.
 func TestBrowserFromFirstStart(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	guesttest.Guests(t)
 	own := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `<!DOCTYPE html><html lang="en"><title>App</title><link rel="icon" href="data:,"><h1>Back in the app</h1></html>`)

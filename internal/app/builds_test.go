@@ -14,7 +14,7 @@ import (
 	"runpython/internal/chat"
 	"runpython/internal/config"
 	"runpython/internal/egress"
-	"runpython/internal/guesttest"
+	"runpython/internal/extent"
 	"runpython/internal/pypi/indextest"
 )
 
@@ -103,7 +103,7 @@ func building(t *testing.T, folder string) func(*config.Config, *app.Build) {
 // PKG-10: a source that is built is as good as a wheel; its build sees nothing that is not its
 // own.
 func TestSourceBuilds(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	mark := filepath.Join(t.TempDir(), "mark")
 	secret := "k3pt-b4ck"
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -188,7 +188,7 @@ class factory:
 
 // PKG-12: whatever a source does, the person is told in one line, and others are not affected.
 func TestHostileSources(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	var all []indextest.Source
 	for i, h := range hostileSources {
 		s := indextest.BackendSource("hostile", "1.0", h.hook)
@@ -206,8 +206,8 @@ func TestHostileSources(t *testing.T) {
 	a := openAt(t, t.TempDir(), building(t, sources(t, all...)))
 	for i, h := range hostileSources {
 		t.Run(h.name, func(t *testing.T) {
-			if i%sampled != 0 && !guesttest.Every() {
-				t.Skipf("one of %d is played; %s=1 plays all", sampled, guesttest.EveryVariable)
+			if i%sampled != 0 && !extent.Every() {
+				t.Skipf("one of %d is played; %s=1 plays all", sampled, extent.Variable)
 			}
 			r := send(t, a, chat.Request{Message: fmt.Sprintf("!pip install hostile%d\nprint('run')", i)})
 			want := strings.ReplaceAll(h.want, "hostile 1.0", fmt.Sprintf("hostile%d 1.0", i))
@@ -231,7 +231,7 @@ func TestHostileSources(t *testing.T) {
 
 // The operator may have wheels only.
 func TestSourceBuildsOff(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	change := building(t, sources(t, indextest.BackendSource("reporter", "1.0", "")))
 	a := openAt(t, t.TempDir(), func(c *config.Config, b *app.Build) { change(c, b); c.SourceBuilds, c.Pool = false, 0 })
 	r := send(t, a, chat.Request{Message: "!pip install reporter\nprint(1)"})
@@ -243,7 +243,7 @@ func TestSourceBuildsOff(t *testing.T) {
 // A package of the real index that has no wheel: pure Python, since 2010 as source only, and
 // its build needs setuptools.
 func TestRealSourcePackage(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	uv := indextest.UV(t)
 	a := openAt(t, t.TempDir(), func(c *config.Config, b *app.Build) {
 		c.Packages, c.UV, b.Environ = config.PackagesAuto, uv, os.Environ()

@@ -11,6 +11,7 @@ import (
 
 	"runpython/internal/app"
 	"runpython/internal/chat"
+	"runpython/internal/extent"
 	"runpython/internal/fault"
 )
 
@@ -22,8 +23,11 @@ func messageCases(t *testing.T, data string) {
 	play(t, a, proseScenarios)
 	t.Run("MSG-13", func(t *testing.T) { longMessages(t, a) })
 	t.Run("MSG-19", func(t *testing.T) { blankMessages(t, a) })
-	url, _ := serve(t, a)
-	t.Run("wire", func(t *testing.T) { wireCases(t, url) })
+	t.Run("wire", func(t *testing.T) {
+		extent.Slow(t)
+		url, _ := serve(t, a)
+		wireCases(t, url)
+	})
 }
 
 // only is a scenario of one message of which only the output counts.

@@ -13,6 +13,7 @@ import (
 	"runpython/internal/app"
 	"runpython/internal/chat"
 	"runpython/internal/config"
+	"runpython/internal/extent"
 	"runpython/internal/guesttest"
 )
 
@@ -27,18 +28,24 @@ func TestCases(t *testing.T) {
 	}
 	for _, group := range []struct {
 		name string
+		slow bool
 		run  func(t *testing.T, data string)
 	}{
-		{"values", valueCases},
-		{"limits", limitCases},
-		{"memory", memoryCases},
-		{"world", worldCases},
-		{"chats", chatCases},
-		{"messages", messageCases},
-		{"libraries", libraryCases},
-		{"packages", packageCases},
+		{"values", false, valueCases},
+		{"limits", true, limitCases},
+		{"memory", true, memoryCases},
+		{"world", true, worldCases},
+		{"chats", true, chatCases},
+		{"messages", false, messageCases},
+		{"libraries", true, libraryCases},
+		{"packages", true, packageCases},
 	} {
-		t.Run(group.name, func(t *testing.T) { group.run(t, data) })
+		t.Run(group.name, func(t *testing.T) {
+			if group.slow {
+				extent.Slow(t)
+			}
+			group.run(t, data)
+		})
 	}
 }
 
@@ -102,14 +109,14 @@ const sampled = 25
 // sample returns the scenarios that are to be played, beginning with the first.
 func sample(t *testing.T, scenarios []scenario) []scenario {
 	t.Helper()
-	if guesttest.Every() {
+	if extent.Every() {
 		return scenarios
 	}
 	var some []scenario
 	for i := 0; i < len(scenarios); i += sampled {
 		some = append(some, scenarios[i])
 	}
-	t.Logf("%d of %d scenarios; with %s=1 all are played", len(some), len(scenarios), guesttest.EveryVariable)
+	t.Logf("%d of %d scenarios; with %s=1 all are played", len(some), len(scenarios), extent.Variable)
 	return some
 }
 
@@ -117,7 +124,7 @@ func sample(t *testing.T, scenarios []scenario) []scenario {
 func long(t *testing.T, name string, f func(t *testing.T)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) {
-		guesttest.Long(t)
+		extent.Long(t)
 		f(t)
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"runpython/internal/app"
 	"runpython/internal/chat"
 	"runpython/internal/config"
+	"runpython/internal/extent"
 	"runpython/internal/fault"
 	"runpython/internal/guesttest"
 	"runpython/internal/store/storetest"
@@ -49,7 +50,7 @@ func told(t *testing.T, a *app.App, id, code string) (text string, failed bool) 
 // CHT-13: while the disk of a running program is full, it says so; when there is room, chats go on with variables and files, and others
 // begin.
 func TestDiskOfTheProgramIsFull(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	for _, pool := range []int{0, 2} { // without one, a new chat needs a new guest
 		t.Run(fmt.Sprintf("pool of %d", pool), func(t *testing.T) { playFullDisk(t, pool) })
 	}
@@ -90,7 +91,7 @@ func playFullDisk(t *testing.T, pool int) {
 
 // The same for a disk that becomes read-only.
 func TestDiskOfTheProgramIsReadOnly(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	a, data := onSmallDisk(t, 64<<20, 0)
 	first := turn(t, a, "", "x = 41; open('kept', 'w').write('17')")
 	undo := storetest.ReadOnly(t, data)

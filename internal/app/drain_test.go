@@ -8,12 +8,12 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"runpython/internal/guesttest"
+	"runpython/internal/extent"
 )
 
 // While calls in flight end, no new ones should be sent here.
 func TestReadyzTellsOfTheEnd(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	a := open(t, nil)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()

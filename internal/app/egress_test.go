@@ -11,11 +11,13 @@ import (
 	"runpython/internal/app"
 	"runpython/internal/config"
 	"runpython/internal/egress"
+	"runpython/internal/extent"
 	"runpython/internal/guesttest"
 )
 
 // A chat reaches what the operator allows, by a client that knows nothing of it, and nothing else.
 func TestEgress(t *testing.T) {
+	extent.Slow(t)
 	allowed := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "from outside") }))
 	defer allowed.Close()
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a server that is not allowed was reached") }))

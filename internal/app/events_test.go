@@ -17,6 +17,7 @@ import (
 
 	"runpython/internal/app"
 	"runpython/internal/config"
+	"runpython/internal/extent"
 	"runpython/internal/identity"
 	"runpython/internal/oauth"
 )
@@ -122,6 +123,7 @@ func TestCommandsInTheAuditLog(t *testing.T) {
 
 // Sign-ins and registrations of an address behind a proxy are bounded, and so are wrong passwords of an account, from loopback as well.
 func TestLimitsOfSigningIn(t *testing.T) {
+	extent.Slow(t)
 	s := serveSigned(t, func(c *config.Config) {
 		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 		c.AddressSignIns, c.AddressRegistrations = 2, 2

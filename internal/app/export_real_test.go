@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"runpython/internal/chat"
+	"runpython/internal/extent"
 	"runpython/internal/guesttest"
 	"runpython/internal/notebook"
 	"runpython/internal/pypi/indextest"
@@ -29,7 +30,7 @@ var analysis = []string{
 // A real chat exported as a notebook is valid for Jupyter, and as a script prints with uv what the chat has shown; and both come
 // back as a chat that is exported to the same cells.
 func TestExportOfRealChat(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	data := guesttest.Data(t)
 	a := openAt(t, data, fromIndex(t))
 	var id string

@@ -14,6 +14,7 @@ import (
 
 	"runpython/internal/app"
 	"runpython/internal/chat"
+	"runpython/internal/extent"
 	"runpython/internal/guesttest"
 	"runpython/internal/notebook"
 )
@@ -82,6 +83,7 @@ func TestNotebookComesBack(t *testing.T) {
 // The cells of a notebook that is imported with replay run before the first turn, with the files that were put into the chat, and
 // what they leave is kept.
 func TestImportedCellsRun(t *testing.T) {
+	extent.Slow(t)
 	const book = `{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [
 		{"cell_type": "markdown", "id": "a", "metadata": {}, "source": "# Sum"},
 		{"cell_type": "code", "id": "b", "metadata": {}, "execution_count": 1, "outputs": [], "source": "%matplotlib inline\nx = int(open('data.csv').read())"},

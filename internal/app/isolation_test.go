@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"runpython/internal/extent"
 	"runpython/internal/identity"
 )
 
@@ -89,6 +90,7 @@ func succeeded(answer string) bool {
 // Another subject's chat, file, result and task look exactly like unknown ones, byte by byte, in both eras. A chat has no other
 // way out for its owner: exports are the operator's.
 func TestOthersThingsLookUnknown(t *testing.T) {
+	extent.Slow(t)
 	s := serveSigned(t, nil, "ann", "bob")
 	tokens := map[string]string{}
 	for _, name := range []string{"ann", "bob"} {

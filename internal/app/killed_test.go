@@ -22,6 +22,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"runpython/internal/extent"
 	"runpython/internal/guesttest"
 	"runpython/internal/store/sqlite"
 )
@@ -308,7 +309,7 @@ func kills(t *testing.T) int {
 // Issue 7, item 4: whenever the server is killed, no variable, file, transcript and line of the audit log of a turn is lost that was answered, and one that
 // was not has run once or not at all.
 func TestKilledServerLosesNothing(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	data := guesttest.Data(t)
 	chats := make([]*teller, 3)
 	for i := range chats {
@@ -394,7 +395,7 @@ func wantTranscripts(t *testing.T, data string, chats []*teller) {
 
 // A process that lives and is the first to go on with the chat of one that was killed has its variables.
 func TestLivingProcessRescues(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	data := guesttest.Data(t)
 	living, dying := startKillable(t, data), startKillable(t, data)
 	c := &teller{}
@@ -413,7 +414,7 @@ func TestLivingProcessRescues(t *testing.T) {
 
 // When the machine ends, the variables since the last checkpoint are lost, which the chat tells; files are there.
 func TestKilledMachineIsTold(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	data := guesttest.Data(t)
 	server := startKillable(t, data)
 	session := connect(t, &mcp.StreamableClientTransport{Endpoint: server.url, MaxRetries: -1})

@@ -16,6 +16,7 @@ import (
 	"runpython/internal/app"
 	"runpython/internal/caller"
 	"runpython/internal/config"
+	"runpython/internal/extent"
 	"runpython/internal/fault"
 	"runpython/internal/guesttest"
 	"runpython/internal/identity"
@@ -168,6 +169,7 @@ func TestRecordedEvents(t *testing.T) {
 
 // Who calls too often is told by status 429, and so is who sends too much even for that.
 func TestLimitsOverHTTP(t *testing.T) {
+	extent.Slow(t)
 	a := openAt(t, guesttest.Data(t), func(c *config.Config, _ *app.Build) {
 		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 		c.UserCalls, c.AddressRequests = 2, 12

@@ -13,8 +13,8 @@ import (
 	"runpython/internal/app"
 	"runpython/internal/chat"
 	"runpython/internal/config"
+	"runpython/internal/extent"
 	"runpython/internal/fault"
-	"runpython/internal/guesttest"
 	"runpython/internal/sandbox"
 )
 
@@ -39,7 +39,7 @@ func TestLivingKernelsFitIntoTheMachine(t *testing.T) {
 
 // A living chat takes no more descriptors than its share, of which the number of chats is made.
 func TestDescriptorsOfAChat(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	a := open(t, func(c *config.Config) { c.Pool, c.Packages = 0, config.PackagesAuto })
 	run := func() {
 		if r, err := a.Turn(t.Context(), chat.Request{Message: "import os"}); err != nil || r.IsError {

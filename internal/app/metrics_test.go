@@ -9,11 +9,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
-	"runpython/internal/guesttest"
+	"runpython/internal/extent"
 )
 
 // A server that has worked shows what it has done, in a form that Prometheus has nothing against.
 func TestMetricsAfterTurns(t *testing.T) {
+	extent.Slow(t)
 	url, admin := serve(t, open(t, nil))
 	s := connect(t, &mcp.StreamableClientTransport{Endpoint: url})
 	_, _, id := call(t, s, "", "x = 1\nx")
@@ -52,7 +53,7 @@ func TestMetricsAfterTurns(t *testing.T) {
 
 // A checkpoint that is made beside the turns of a chat is counted as well.
 func TestMetricsOfAQuietChat(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	url, admin := serve(t, open(t, nil))
 	s := connect(t, &mcp.StreamableClientTransport{Endpoint: url})
 	call(t, s, "", "x = 1")

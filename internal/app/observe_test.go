@@ -15,13 +15,13 @@ import (
 	"runpython/internal/app"
 	"runpython/internal/chat"
 	"runpython/internal/config"
+	"runpython/internal/extent"
 	"runpython/internal/fault"
-	"runpython/internal/guesttest"
 )
 
 // Why no guest starts is in the log once, also when it has nothing but errors, and nowhere else.
 func TestCauseIsLoggedOnce(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	var mu sync.Mutex
 	var logged strings.Builder
 	c := unset()

@@ -16,6 +16,7 @@ import (
 	"runpython/internal/app"
 	"runpython/internal/chat"
 	"runpython/internal/config"
+	"runpython/internal/extent"
 	"runpython/internal/guesttest"
 	"runpython/internal/pypi/indextest"
 )
@@ -172,7 +173,7 @@ func packageCases(t *testing.T, data string) {
 
 // Chats have packages of their own, also when many ask at once.
 func TestChatsDoNotSharePackages(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	wheels := wheelFolder(t)
 	a := openAt(t, guesttest.Data(t), fromFolder(t, wheels))
 	versions := []string{"1.15.0", "1.16.0", "1.15.0", "1.16.0"}
@@ -202,7 +203,7 @@ func TestChatsDoNotSharePackages(t *testing.T) {
 
 // The operator's list decides, for what is imported and for what is asked for by name.
 func TestListedPackages(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	change := fromFolder(t, wheelFolder(t))
 	a := openAt(t, guesttest.Data(t), func(c *config.Config, b *app.Build) {
 		change(c, b)
@@ -232,7 +233,7 @@ func deadIndex(t *testing.T) string {
 
 // PKG-31: nothing needs the index but an install, and that says so in one line.
 func TestWithoutAnIndex(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	address := deadIndex(t)
 	uv := indextest.UV(t)
 	a := openAt(t, guesttest.Data(t), func(c *config.Config, b *app.Build) {
@@ -249,7 +250,7 @@ func TestWithoutAnIndex(t *testing.T) {
 
 // Close ends an install that is under way.
 func TestCloseEndsAnInstall(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and never answers
 	if err != nil {
 		t.Fatal(err)
@@ -296,7 +297,7 @@ func needIndex(t *testing.T, r *chat.Reply) {
 
 // The package that most people come for, from the real index.
 func TestRealIndex(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	a := openAt(t, guesttest.Data(t), fromIndex(t))
 	r := send(t, a, chat.Request{Message: "import pandas as pd\nint(pd.DataFrame({'a': [1, 2]}).a.sum())"})
 	needIndex(t, r)
@@ -347,7 +348,7 @@ var otherPackages = []struct{ module, use, want string }{
 
 // Some of the packages that docs/packages.md says are imported, from the real index.
 func TestPopularPackages(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "packages.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"runpython/internal/config"
+	"runpython/internal/extent"
 	"runpython/internal/identity"
 	"runpython/internal/passkey/passkeytest"
 )
@@ -36,6 +37,7 @@ func (w *walker) withPasskey(issuer, page string, answer func(asked []byte) []by
 
 // A passkey is for the host of the public URL, and what is done with it is counted, and in the audit log.
 func TestPasskeysOfAServer(t *testing.T) {
+	extent.Slow(t)
 	var c config.Config
 	s := serveSigned(t, func(settings *config.Config) {
 		settings.PublicURL = strings.Replace(settings.PublicURL, "127.0.0.1", "localhost", 1)

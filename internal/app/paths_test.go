@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"runpython/internal/config"
-	"runpython/internal/guesttest"
+	"runpython/internal/extent"
 )
 
 // TestPaths: whatever the spelling of the path, nobody is redirected; both spellings of
 // the endpoint that clients use are served.
 func TestPaths(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	endpoint, _ := serve(t, open(t, nil))
 	base := strings.TrimSuffix(endpoint, "/mcp")
 	for path, want := range map[string]int{
@@ -44,7 +44,7 @@ func TestPaths(t *testing.T) {
 // TestAllowHost: a name under which the operator offers the endpoint is served, others are
 // not.
 func TestAllowHost(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	endpoint, _ := serve(t, open(t, func(c *config.Config) { c.AllowHosts = []string{"box.example"} }))
 	for host, want := range map[string]int{"box.example": http.StatusNoContent, "box.example:8000": http.StatusNoContent, "other.example": http.StatusForbidden} {
 		if status := under(t, host, http.MethodOptions, endpoint); status != want {

@@ -11,6 +11,7 @@ import (
 	"runpython/internal/app"
 	"runpython/internal/chat"
 	"runpython/internal/config"
+	"runpython/internal/extent"
 	"runpython/internal/fault"
 	"runpython/internal/guesttest"
 	"runpython/internal/pypi/indextest"
@@ -37,7 +38,7 @@ const loaded = "import sys\nsorted(n for n in sys.modules if n in ('six', 'cowsa
 // New chats have the packages of the operator imported, in the versions that belong together; who asks for others
 // gets those, and chats do not disturb each other. The second start needs no index.
 func TestPreload(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	wheels := wheelFolder(t)
 	data := guesttest.Data(t)
 	from := fromFolder(t, wheels)
@@ -93,7 +94,7 @@ var preloadScenarios = []scenario{
 
 // What is wrong with the setting stops the start in one line.
 func TestPreloadIsRefused(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	from := fromFolder(t, wheelFolder(t))
 	for name, test := range map[string]struct {
 		change func(*config.Config)
@@ -126,7 +127,7 @@ func TestPreloadIsRefused(t *testing.T) {
 
 // An index that cannot be reached does not keep the server from starting.
 func TestPreloadWithoutAnIndex(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	address := deadIndex(t)
 	uv := indextest.UV(t)
 	var c config.Config
@@ -158,7 +159,7 @@ func finding(t *testing.T, c config.Config, b app.Build, name string) app.Findin
 
 // The doctor builds nothing, and does not call wrong what the server will build.
 func TestDoctorOfAPreloadThatIsBuilt(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	change := fromFolder(t, sources(t, indextest.BackendSource("reporter", "1.0", "")))
 	for _, test := range []struct {
 		builds bool
@@ -180,7 +181,7 @@ func TestDoctorOfAPreloadThatIsBuilt(t *testing.T) {
 
 // The packages that most people come for, from the real index.
 func TestPreloadFromTheRealIndex(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	uv := indextest.UV(t)
 	a := openAt(t, guesttest.Data(t), func(c *config.Config, b *app.Build) {
 		c.Packages, c.UV, b.Environ = config.PackagesAuto, uv, os.Environ()

@@ -14,6 +14,7 @@ import (
 	"runpython/internal/about"
 	"runpython/internal/app"
 	"runpython/internal/config"
+	"runpython/internal/extent"
 	"runpython/internal/guesttest"
 )
 
@@ -38,7 +39,7 @@ func page(t *testing.T, url string) (body []byte, header http.Header) {
 
 // What is told before anybody connects is what a client then finds.
 func TestCardTellsTheTruth(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	url, _ := serve(t, open(t, nil))
 	body, header := page(t, url+"/server-card")
 	var card struct {
@@ -86,7 +87,7 @@ func TestCardTellsTheTruth(t *testing.T) {
 
 // The trace of a call is in the event of its turn.
 func TestLogTellsTrace(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	var mu sync.Mutex
 	var logged strings.Builder
 	c := unset()
@@ -125,7 +126,7 @@ func TestLogTellsTrace(t *testing.T) {
 
 // As long as nobody can tell callers apart, files are listed on loopback only.
 func TestFilesAreNotListedToStrangers(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	for address, want := range map[string]int{"127.0.0.1:0": 1, "0.0.0.0:0": 0} {
 		url, _ := serve(t, open(t, func(c *config.Config) {
 			c.Listen, c.AdminListen, c.Auth, c.AllowHosts = address, "", config.AuthNone, []string{"0.0.0.0"}

@@ -10,6 +10,7 @@ import (
 
 	"runpython/internal/app"
 	"runpython/internal/chat"
+	"runpython/internal/extent"
 	"runpython/internal/fault"
 	"runpython/internal/guesttest"
 )
@@ -33,7 +34,7 @@ func recordsAt(t *testing.T, data string) *app.Records {
 
 // The archive of a running server, unpacked, is a data folder in which a chat goes on.
 func TestBackupIsRestored(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	data := guesttest.Data(t)
 	a := openAt(t, data, nil)
 	first := turn(t, a, "", "open('data.csv', 'w').write('17')")
@@ -93,6 +94,7 @@ func TestUnknownChatIsNotFound(t *testing.T) {
 
 // What is deleted while no server runs takes the variables with it that the last one has kept.
 func TestDeletedChatLeavesNoCheckpoint(t *testing.T) {
+	extent.Slow(t)
 	guesttest.Guests(t)
 	data := guesttest.Data(t)
 	var id string

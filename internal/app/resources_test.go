@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"runpython/internal/app"
+	"runpython/internal/extent"
 	"runpython/internal/fault"
 	"runpython/internal/guesttest"
 )
@@ -21,7 +22,7 @@ import (
 // What a limit of the machine stops is told by the name of that limit, with what to do, and not by what
 // gVisor says when it runs into it.
 func TestDoctorNamesTheLimit(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	binary, data := guesttest.Binary(t), t.TempDir()
 	doctor := func(t *testing.T, limit string, arguments ...string) map[string][]string {
 		t.Helper()
@@ -68,7 +69,7 @@ func TestDoctorNamesTheLimit(t *testing.T) {
 
 // A machine that lacks something is not a fault of the program.
 func TestTooFewOpenFilesForAChat(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	binary := guesttest.Binary(t)
 	for _, files := range []string{"10", "20", "30"} {
 		cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", "ulimit -n "+files+` && exec "$0" "$@"`, binary, "--data", t.TempDir(), "chat", "1+1")

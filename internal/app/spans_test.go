@@ -13,6 +13,7 @@ import (
 
 	"runpython/internal/app"
 	"runpython/internal/config"
+	"runpython/internal/extent"
 	"runpython/internal/fault"
 	"runpython/internal/guesttest"
 )
@@ -33,6 +34,7 @@ type sent struct {
 
 // The trace of a client goes on through a turn to its run, and nothing of what was said or printed is in it.
 func TestSpansOfATurn(t *testing.T) {
+	extent.Slow(t)
 	guesttest.Guests(t)
 	var mu sync.Mutex
 	var spans []sent

@@ -13,7 +13,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"runpython/internal/guesttest"
+	"runpython/internal/extent"
 )
 
 // A taskReply is what a test reads of an answer on the way of a task.
@@ -109,7 +109,7 @@ func (c taskClient) until(id, what string, is func(taskReply) bool) taskReply {
 // A run as a task: it is followed, its result fetched, another one cancelled, and the
 // chat keeps its variables.
 func TestTasks(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	url, _ := serve(t, open(t, nil))
 	_, _, chat := call(t, connect(t, &mcp.StreamableClientTransport{Endpoint: url}), "", "x = 41")
 	c := taskClient{t, url}
@@ -136,7 +136,7 @@ func TestTasks(t *testing.T) {
 
 // The same call, sent again with its key when its connection was lost, runs once.
 func TestCallsAreNotRunTwice(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	url, _ := serve(t, open(t, nil))
 	_, _, chat := call(t, connect(t, &mcp.StreamableClientTransport{Endpoint: url}), "", "n = 0")
 	c := taskClient{t, url}
@@ -161,6 +161,7 @@ func TestCallsAreNotRunTwice(t *testing.T) {
 
 // A call over pipes that is cancelled ends, gets no answer, and leaves its chat usable.
 func TestCancelledCallsAreNotAnswered(t *testing.T) {
+	extent.Slow(t)
 	a := open(t, nil)
 	fromClient, toServer := io.Pipe()
 	fromServer, toClient := io.Pipe()

@@ -18,6 +18,7 @@ import (
 	"runpython/internal/app"
 	"runpython/internal/certs/certstest"
 	"runpython/internal/config"
+	"runpython/internal/extent"
 	"runpython/internal/guesttest"
 	"runpython/internal/servertest"
 )
@@ -38,6 +39,7 @@ func tlsClient(t *testing.T, roots *x509.CertPool, address, name string) *http.C
 
 // The main job over TLS with files: HTTP/2, strict transport security, and a page of plain HTTP that leads there.
 func TestServeTLS(t *testing.T) {
+	extent.Slow(t)
 	dir, ca := t.TempDir(), certstest.New(t)
 	cert, key := ca.Issue(t, "run.example.org")
 	files := []string{filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")}

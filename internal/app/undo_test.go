@@ -9,6 +9,7 @@ import (
 	"runpython/internal/app"
 	"runpython/internal/chat"
 	"runpython/internal/config"
+	"runpython/internal/extent"
 	"runpython/internal/guesttest"
 )
 
@@ -28,7 +29,7 @@ print(random.random(), secrets.token_hex(8), uuid.uuid4(), tempfile.mktemp())`
 
 // A fork of a chat that a server has goes on with its variables and files, and so does the chat; they draw different numbers.
 func TestForkOfLivingChat(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	data := guesttest.Data(t)
 	a := openAt(t, data, func(c *config.Config, _ *app.Build) { c.Pool = 1 })
 	first, _ := printed(t, a, "", "import random\nx = [1]\n_ = open('data.csv', 'w').write('17')\nprint(random.random())")
@@ -53,7 +54,7 @@ func TestForkOfLivingChat(t *testing.T) {
 // An undo of a chat that a server has takes variables and files back: from the checkpoint of the turn before, or by executing
 // runs again, after which the files are what they had been.
 func TestUndoOfLivingChat(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	data := guesttest.Data(t)
 	a := openAt(t, data, func(c *config.Config, _ *app.Build) { c.Pool, c.Idle = 1, time.Second })
 	undo := func(id string) *chat.Undone {

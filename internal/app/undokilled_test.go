@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"runpython/internal/extent"
 	"runpython/internal/guesttest"
 	"runpython/internal/store"
 	kept "runpython/internal/store/content"
@@ -73,7 +74,7 @@ func turnsAndFile(t *testing.T, data, id string) (turns int, text string) {
 
 // Whenever an undo is killed, it was done as a whole or not at all.
 func TestUndoIsKilled(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	binary, data := guesttest.Binary(t), t.TempDir()
 	id := written(t, data)
 	whole, cut := 0, 0

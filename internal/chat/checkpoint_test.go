@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"runpython/internal/chat"
+	"runpython/internal/extent"
 	"runpython/internal/fault"
 	"runpython/internal/kernel"
 	"runpython/internal/store"
@@ -298,6 +299,7 @@ func TestIdleIsFreed(t *testing.T) {
 
 // A quiet chat gets a checkpoint once, beside its interpreter, which goes on.
 func TestQuietChatGetsACheckpoint(t *testing.T) {
+	extent.Slow(t)
 	t.Parallel()
 	m := machine{t.TempDir()}
 	s, w := m.sleeping(t, nil)
@@ -310,6 +312,7 @@ func TestQuietChatGetsACheckpoint(t *testing.T) {
 
 // A checkpoint that a turn has gone before is made once the chat is quiet again, and nobody hears of it.
 func TestDisturbedCheckpointIsMadeLater(t *testing.T) {
+	extent.Slow(t)
 	t.Parallel()
 	m := machine{t.TempDir()}
 	s, w := m.sleeping(t, nil)

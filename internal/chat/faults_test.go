@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"runpython/internal/chat"
+	"runpython/internal/extent"
 	"runpython/internal/fault"
-	"runpython/internal/guesttest"
 	"runpython/internal/store/storetest"
 )
 
@@ -102,7 +102,7 @@ func TestReadOnlyDisk(t *testing.T) {
 // Issue 7, item 10: while another program keeps the database locked, turns say so and that they are not kept.
 func TestLockedDatabase(t *testing.T) {
 	t.Parallel()
-	guesttest.Long(t) // who waits for a lock waits 5 s
+	extent.Long(t) // who waits for a lock waits 5 s
 	m := machine{t.TempDir()}
 	s, _ := m.sleeping(t, nil)
 	id := ask(t, s, "", "set x").ChatID
@@ -132,6 +132,7 @@ func TestLockedDatabase(t *testing.T) {
 // Issue 7, items 5 and 10: when the clock of a process jumps, it keeps its chats with their variables, gives them to who asks, and gets
 // them back.
 func TestClockJumps(t *testing.T) {
+	extent.Slow(t)
 	t.Parallel()
 	for _, jump := range []time.Duration{24 * time.Hour, -24 * time.Hour} {
 		t.Run(jump.String(), func(t *testing.T) {

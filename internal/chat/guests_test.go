@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"runpython/internal/chat"
+	"runpython/internal/extent"
 	"runpython/internal/fault"
 	"runpython/internal/guesttest"
 	"runpython/internal/kernel"
@@ -106,6 +107,7 @@ func python(t *testing.T, s *chat.Service, id, code string) *chat.Reply {
 // Issue 7, item 3: when there is no room for another interpreter, the idle one that was used least recently is checkpointed
 // and freed, and comes back with all that it had; the others go on.
 func TestIdleGuestMakesRoom(t *testing.T) {
+	extent.Slow(t)
 	s, g := withGuests(t, 2)
 	var ids []string
 	for i := range 2 {
@@ -131,7 +133,7 @@ func TestIdleGuestMakesRoom(t *testing.T) {
 
 // CHT-12: real guests and checkpoints that come and go leave nothing: no byte, no file, no process.
 func TestGuestsComeAndGo(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	s, g := withGuests(t, 3)
 	round := func(chats int) {
 		var ids []string
@@ -166,7 +168,7 @@ func TestGuestsComeAndGo(t *testing.T) {
 
 // Issue 7, item 9; CHT-12: 5,000 chats that come and go, by hand and by their number, leave the disk as it was.
 func TestThousandsOfChatsComeAndGo(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	const chats, side, kept = 5000, 8, 100
 	m := machine{t.TempDir()}
 	round := func(t *testing.T, chats, checkpoints int) {

@@ -7,11 +7,13 @@ import (
 
 	"runpython/internal/agent"
 	"runpython/internal/chat"
+	"runpython/internal/extent"
 )
 
 // TestHistoriesAreBounded has more said in chats than is kept of all together: those that nobody has used for
 // longest are given up, and read again when somebody uses one.
 func TestHistoriesAreBounded(t *testing.T) {
+	extent.Slow(t)
 	if testing.Short() {
 		t.Skip("much data of one goroutine is left out of -short tests")
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"runpython/internal/chat"
+	"runpython/internal/extent"
 	"runpython/internal/fault"
 )
 
@@ -91,6 +92,7 @@ func TestListFiles(t *testing.T) {
 }
 
 func TestListIsBounded(t *testing.T) {
+	extent.Slow(t)
 	s, _ := newService(t, nil)
 	names := make([]string, chat.MaxListed+1)
 	for i := range names {

@@ -11,6 +11,7 @@ import (
 
 	"runpython/internal/agent"
 	"runpython/internal/chat"
+	"runpython/internal/extent"
 	"runpython/internal/fault"
 	"runpython/internal/store"
 	"runpython/internal/store/database"
@@ -103,6 +104,7 @@ func TestTranscriptOutlivesTheProcess(t *testing.T) {
 
 // Two processes use a chat in turn: it moves when the other one asks, and its files with it.
 func TestChatMovesBetweenProcesses(t *testing.T) {
+	extent.Slow(t)
 	t.Parallel()
 	m := machine{t.TempDir()}
 	a, _ := m.process(t, nil)
@@ -208,6 +210,7 @@ func TestStorageIsBounded(t *testing.T) {
 
 // CHT-12: chats that come and go leave nothing in memory and on the disk.
 func TestChatsComeAndGo(t *testing.T) {
+	extent.Slow(t)
 	s, dir := keeping(t, nil)
 	for i := range 200 {
 		id := ask(t, s, "", "set x").ChatID

@@ -11,10 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"runpython/internal/chat"
+	"runpython/internal/extent"
 )
 
 // Who keeps the audit log hears how many chats each rule has deleted.
 func TestDeletionsAreTold(t *testing.T) {
+	extent.Slow(t)
 	for name, test := range map[string]struct {
 		limit  func(*chat.Limits)
 		owners []string // of the chats, each with a file of 5000 bytes

@@ -11,6 +11,7 @@ import (
 
 	"runpython/internal/agent"
 	"runpython/internal/chat"
+	"runpython/internal/extent"
 	"runpython/internal/fault"
 	"runpython/internal/store"
 )
@@ -177,6 +178,7 @@ func TestUndoOfTheFirstTurn(t *testing.T) {
 
 // A turn that is stopped while runs are executed again leaves that to the next one, in another process as well.
 func TestReplayThatIsStopped(t *testing.T) {
+	extent.Slow(t)
 	t.Parallel()
 	m := machine{t.TempDir()}
 	a, w := m.sleeping(t, nil)
@@ -232,6 +234,7 @@ func TestUndoAtOnce(t *testing.T) {
 
 // A copy has what the chat has, of a chat that another process has as well; both go on.
 func TestFork(t *testing.T) {
+	extent.Slow(t)
 	t.Parallel()
 	m := machine{t.TempDir()}
 	a, _ := m.sleeping(t, nil)

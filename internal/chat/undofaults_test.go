@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"runpython/internal/chat"
+	"runpython/internal/extent"
 	"runpython/internal/fault"
 	"runpython/internal/store"
 	"runpython/internal/store/database"
@@ -164,6 +165,7 @@ func (u *unreadable) Turns(ctx context.Context, id string, most int) ([]store.Tu
 // A process that takes a chat, or undoes a turn of it, and cannot read what there is lets go of it: else nobody would get the
 // chat as long as that process lives.
 func TestChatThatCannotBeReadIsLetGo(t *testing.T) {
+	extent.Slow(t)
 	t.Parallel()
 	for _, what := range []string{"taken", "undone"} {
 		t.Run(what, func(t *testing.T) {

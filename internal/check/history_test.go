@@ -11,6 +11,7 @@ import (
 	"runpython/internal/check"
 	"runpython/internal/check/checktest"
 	"runpython/internal/check/dnssec"
+	"runpython/internal/extent"
 )
 
 const shapedTool = `{"name":"sort","title":"Sort","description":"Sorts the lines of a text.",
@@ -139,6 +140,7 @@ func TestObservationsThatAreAlikeMakeRoom(t *testing.T) {
 
 // TestNoObservationIsTooLargeToBeReadAgain: a server with endless definitions does not lock the file.
 func TestNoObservationIsTooLargeToBeReadAgain(t *testing.T) {
+	extent.Slow(t)
 	if testing.Short() {
 		t.Skip("much data of one goroutine is left out of -short tests")
 	}

@@ -17,6 +17,7 @@ import (
 
 	"runpython/internal/check"
 	"runpython/internal/check/checktest"
+	"runpython/internal/extent"
 	"runpython/internal/fault"
 )
 
@@ -251,6 +252,7 @@ func TestReportsAreTheirOwn(t *testing.T) {
 // TestAnEndpointCannotHoldTheScan: floods, endless streams, lies about lengths, deep nests and silence end, and the
 // report says that nothing there speaks MCP, or what of it does.
 func TestAnEndpointCannotHoldTheScan(t *testing.T) {
+	extent.Slow(t)
 	answer := func(r *http.Request, result string) string {
 		var q struct{ ID json.RawMessage }
 		if json.NewDecoder(r.Body).Decode(&q) != nil {
@@ -344,6 +346,7 @@ func TestTheScanEndsWithItsTime(t *testing.T) {
 
 // TestThousandTools is no claim about time, but ends the test if each of them cost a second.
 func TestThousandTools(t *testing.T) {
+	extent.Slow(t)
 	site := good()
 	site.Tools, site.PerPage = nil, 100
 	for i := range 1000 {

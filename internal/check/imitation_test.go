@@ -12,6 +12,7 @@ import (
 	"runpython/internal/check"
 	"runpython/internal/check/checktest"
 	"runpython/internal/check/dnssec"
+	"runpython/internal/extent"
 )
 
 // TestImitation scans a server that is like one that a public scanner gave these numbers.
@@ -159,6 +160,7 @@ func TestHistory(t *testing.T) {
 }
 
 func TestState(t *testing.T) {
+	extent.Slow(t)
 	dir := t.TempDir() + "/seen"
 	past, err := check.ReadState(dir, checktest.URL)
 	if err != nil || past != nil {

@@ -13,6 +13,7 @@ import (
 
 	"runpython/internal/check/checktest"
 	"runpython/internal/cli"
+	"runpython/internal/extent"
 )
 
 // checked fails tests that leave goroutines behind.
@@ -65,8 +66,11 @@ func TestScript(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"passkey": addPasskey},
 		Condition: func(name string) (bool, error) {
-			if name == "cgo-build" {
+			switch name {
+			case "cgo-build":
 				return withCgo, nil
+			case "slow":
+				return extent.PlaysSlow(), nil
 			}
 			return false, fmt.Errorf("unknown condition %q", name)
 		},

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"runpython/internal/egress"
+	"runpython/internal/extent"
 )
 
 func TestForwardedRequestIsWrittenAnew(t *testing.T) {
@@ -318,6 +319,7 @@ func TestSilentConnectionsEnd(t *testing.T) {
 }
 
 func TestCloseEndsConnectionsAndNamesThoseThatAreHeld(t *testing.T) {
+	extent.Slow(t)
 	port := peer(t, func(_ net.Conn, in *bufio.Reader) { _, _ = io.Copy(io.Discard, in) })
 	p, reported := proxy(t, "127.0.0.1:"+port, egress.Config{})
 	folder := filepath.Join(t.TempDir(), strings.Repeat("deep/", 30))

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"runpython/internal/egress"
+	"runpython/internal/extent"
 	"runpython/internal/guesttest"
 	"runpython/internal/kernel"
 	"runpython/internal/sandbox"
@@ -228,6 +229,7 @@ func TestGuestClientsWorkUnchanged(t *testing.T) {
 }
 
 func TestGuestReachesNothingElse(t *testing.T) {
+	extent.Slow(t)
 	s := newSite(t)
 	p, reported := proxy(t, policyOf(s)+",*", egress.Config{Resolver: &names{answers: map[string][]string{
 		"api.test": {"127.0.0.1"}, "metadata.google.internal": {"169.254.169.254"}, "inside.test": {"10.0.0.1"}, "localhost": {"127.0.0.1"},
@@ -315,7 +317,7 @@ func closeGate(c *chat) error {
 // TestGuestLetsGoOfConnections wants a guest to be ready for a checkpoint whenever the gate
 // is closed, whatever its code holds open, and the way out to work again after it.
 func TestGuestLetsGoOfConnections(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	s := newSite(t)
 	p, _ := proxy(t, policyOf(s), egress.Config{Resolver: &names{answers: map[string][]string{"api.test": {"127.0.0.1"}}}})
 	_, begin := chats(t, p, s, func(*sandbox.Config) {})
@@ -362,7 +364,7 @@ func TestGuestLetsGoOfConnections(t *testing.T) {
 // TestGuestIsCheckpointedAndRestored makes a checkpoint of a guest with a connection that is open, and
 // wants the one that is restored from it to have a way out of its own.
 func TestGuestIsCheckpointedAndRestored(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	s := newSite(t)
 	p, reported := proxy(t, policyOf(s), egress.Config{Resolver: &names{answers: map[string][]string{"api.test": {"127.0.0.1"}}}})
 	setup := guesttest.NewSetup(t)

@@ -9,7 +9,7 @@ import (
 
 	"runpython/internal/config"
 	"runpython/internal/eval"
-	"runpython/internal/guesttest"
+	"runpython/internal/extent"
 	"runpython/internal/llm"
 	"runpython/internal/llm/llmtest"
 )
@@ -78,7 +78,7 @@ const conversation = `
 
 // The check of a task is told everything, in a guest that is not that of the chat.
 func TestRunInGuests(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	set, err := eval.Read([]byte(conversation))
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ const hostile = `
 `
 
 func TestHostileAnswersDoNotPass(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	set, err := eval.Read([]byte(hostile))
 	if err != nil {
 		t.Fatal(err)
@@ -157,7 +157,7 @@ func TestHostileAnswersDoNotPass(t *testing.T) {
 
 // A model that is asked without the loop: what its code prints counts, and only that.
 func TestOneShot(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	set, err := eval.Read([]byte(`
 - name: prints
   files: {a.txt: "20"}
@@ -226,6 +226,7 @@ func TestLoop(t *testing.T) {
 
 // What keeps a check from being proved is told.
 func TestProve(t *testing.T) {
+	extent.Slow(t)
 	set, err := eval.Read([]byte(`
 - {name: proved, prompt: p, check: expect_number(2), right: print(2), wrong: print(3)}
 - {name: lets-wrong-pass, prompt: p, check: expect_text(""), right: print(2), wrong: print(3)}

@@ -7,6 +7,7 @@ import (
 	"runpython/internal/app"
 	"runpython/internal/config"
 	"runpython/internal/eval"
+	"runpython/internal/extent"
 	"runpython/internal/guesttest"
 	"runpython/internal/llm"
 	"runpython/internal/llm/vendors"
@@ -52,7 +53,7 @@ const sampled = 6
 
 // Every check of the tasks that are inside lets the right solution pass and refuses the wrong one.
 func TestStarterIsProved(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	tasks, err := eval.Starter()
 	if err != nil {
 		t.Fatal(err)
@@ -68,12 +69,12 @@ func TestStarterIsProved(t *testing.T) {
 		names[task.Name] = true
 	}
 	guesttest.Wheels(t)
-	if !guesttest.Every() {
+	if !extent.Every() {
 		var some []eval.Task
 		for i := 0; i < len(tasks); i += sampled {
 			some = append(some, tasks[i])
 		}
-		t.Logf("%d of %d tasks; with %s=1 all are proved", len(some), len(tasks), guesttest.EveryVariable)
+		t.Logf("%d of %d tasks; with %s=1 all are proved", len(some), len(tasks), extent.Variable)
 		tasks = some
 	}
 	proofs, err := eval.Prove(t.Context(), open(t, nil), tasks, nil)

@@ -35,21 +35,6 @@ import (
 // BinaryVariable names a program to use instead of one that is built.
 const BinaryVariable = "RUNPYTHON_TEST_BINARY"
 
-// EveryVariable set to anything makes tests play the whole of a collection of which
-// they otherwise play a sample, so that `go test ./...` takes about a minute.
-const EveryVariable = "RUNPYTHON_TEST_EVERY"
-
-// Every reports whether EveryVariable is set.
-func Every() bool { return os.Getenv(EveryVariable) != "" }
-
-// Long skips a test that takes long, unless all are to be played.
-func Long(t testing.TB) {
-	t.Helper()
-	if !Every() {
-		t.Skipf("takes some seconds; %s=1 plays it", EveryVariable)
-	}
-}
-
 // WheelsVariable names a folder into which the packages of .ci/wheels.txt were installed.
 const WheelsVariable = "RUNPYTHON_TEST_WHEELS"
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"runpython/internal/extent"
 	"runpython/internal/fault"
 	"runpython/internal/identity"
 	"runpython/internal/passkey"
@@ -183,6 +184,7 @@ func TestSignIn(t *testing.T) {
 
 // Wrong passwords slow down who sends them, and nobody else.
 func TestThrottle(t *testing.T) {
+	extent.Slow(t)
 	f := newFixture(t)
 	f.add("ann")
 	f.add("bob")
@@ -265,6 +267,7 @@ func TestThrottleOfManyAccounts(t *testing.T) {
 
 // Many sign-ins at once do not each take the memory of a hash: what is too much is told to come again.
 func TestHashingIsBounded(t *testing.T) {
+	extent.Slow(t)
 	f := newFixture(t)
 	f.add("ann")
 	const more = 8

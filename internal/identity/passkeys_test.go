@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"runpython/internal/extent"
 	"runpython/internal/fault"
 	"runpython/internal/identity"
 	"runpython/internal/passkey"
@@ -209,6 +210,7 @@ func TestCopiedPasskeys(t *testing.T) {
 
 // Who has stolen a browser that is signed in gets no passkey with it.
 func TestNewPasskeys(t *testing.T) {
+	extent.Slow(t)
 	f := newFixture(t)
 	f.add("ann")
 	b, u := f.signedIn("ann")

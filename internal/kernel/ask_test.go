@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"runpython/internal/extent"
 	"runpython/internal/guesttest"
 	"runpython/internal/kernel"
 )
@@ -42,6 +43,7 @@ func typing(questions *[]kernel.Question, texts ...string) func(context.Context,
 }
 
 func TestQuestions(t *testing.T) {
+	extent.Slow(t)
 	k := askedKernel(t, time.Minute, 0)
 	var got []kernel.Question
 	r := ask(t.Context(), t, k, "print('Guess!')\nwhile (n := int(input('number? '))) != 7:\n    print('wrong', n)\n'won'",
@@ -92,6 +94,7 @@ func TestRefusals(t *testing.T) {
 
 // A run asks as often as it may, and code that forges further questions, or longer ones, gains nothing.
 func TestQuestionsAreBounded(t *testing.T) {
+	extent.Slow(t)
 	k := askedKernel(t, time.Minute, 0)
 	asked := 0
 	request := kernel.Request{
@@ -119,7 +122,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 
 // While a question is open the guest stands still and so does the time limit.
 func TestTimeStandsStillWhileAsking(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	const limit = 2 * time.Second
 	k := askedKernel(t, limit, 0)
 	code := `import threading, time
@@ -184,6 +187,7 @@ func TestCancelWhileAsking(t *testing.T) {
 
 // A question that nobody answers is closed after its time, and the code is told.
 func TestNobodyAnswers(t *testing.T) {
+	extent.Slow(t)
 	k := askedKernel(t, time.Minute, 50*time.Millisecond)
 	r := ask(t.Context(), t, k, "x = 2\ninput('? ')", func(ctx context.Context, _ kernel.Question) kernel.Answer {
 		<-ctx.Done()
@@ -202,7 +206,7 @@ func TestNobodyAnswers(t *testing.T) {
 
 // The questions of a run are open for so long together: what they wait for does not add up.
 func TestQuestionsWaitTogether(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	const most, first = 3 * time.Second, time.Second / 2
 	k := askedKernel(t, time.Minute, most)
 	asked := 0
@@ -227,6 +231,7 @@ func TestQuestionsWaitTogether(t *testing.T) {
 
 // A panic of whoever asks ends the question, not the program, and the run goes on.
 func TestAskPanics(t *testing.T) {
+	extent.Slow(t)
 	k := askedKernel(t, time.Minute, 0)
 	r := ask(t.Context(), t, k, "try: input()\nexcept EOFError as e: said = str(e)\nsaid", func(context.Context, kernel.Question) kernel.Answer {
 		panic("a bug")
@@ -242,6 +247,7 @@ func TestAskPanics(t *testing.T) {
 
 // Closing a kernel ends a question that is open.
 func TestCloseWhileAsking(t *testing.T) {
+	extent.Slow(t)
 	k := askedKernel(t, time.Minute, 0)
 	closed := make(chan error, 1)
 	r := ask(t.Context(), t, k, "input('? ')", func(ctx context.Context, _ kernel.Question) kernel.Answer {

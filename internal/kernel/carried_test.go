@@ -3,6 +3,7 @@ package kernel_test
 import (
 	"testing"
 
+	"runpython/internal/extent"
 	"runpython/internal/guesttest"
 )
 
@@ -51,7 +52,7 @@ var carriedByLibraries = []struct{ name, before, after, want string }{
 
 // Issue 7, item 6.
 func TestWhatACheckpointCarries(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	s := guesttest.NewSetup(t)
 	carry(t, s, carried)
 }

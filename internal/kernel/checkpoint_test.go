@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"runpython/internal/extent"
 	"runpython/internal/guesttest"
 	"runpython/internal/kernel"
 )
@@ -96,7 +97,7 @@ func TestCheckpoint(t *testing.T) {
 
 // A guest that stands still between turns is checkpointed as well, and stands still again after it.
 func TestCheckpointOfAGuestThatStandsStill(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	s := guesttest.NewSetup(t)
 	h := s.Open(t)
 	k := s.Kernel(t, h, 0)
@@ -120,6 +121,7 @@ func TestCheckpointOfAGuestThatStandsStill(t *testing.T) {
 
 // What threads have printed between runs is told after a restore.
 func TestOutputBetweenRunsIsKept(t *testing.T) {
+	extent.Slow(t)
 	s := guesttest.NewSetup(t)
 	h := s.Open(t)
 	k := s.Kernel(t, h, 0)
@@ -136,6 +138,7 @@ func TestOutputBetweenRunsIsKept(t *testing.T) {
 
 // An interpreter that has ended between two runs is told of after a restore as before.
 func TestCheckpointOfAnEndedInterpreter(t *testing.T) {
+	extent.Slow(t)
 	s := guesttest.NewSetup(t)
 	h := s.Open(t)
 	k := s.Kernel(t, h, 0)
@@ -155,7 +158,7 @@ func TestCheckpointOfAnEndedInterpreter(t *testing.T) {
 
 // Issue 7, item 7: two guests restored from one checkpoint draw different numbers, unless the code had seeded.
 func TestRandomnessAfterARestore(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	s := guesttest.NewSetup(t)
 	h := s.Open(t)
 	dir := stored(t, s)
@@ -192,6 +195,7 @@ func TestRandomnessAfterARestore(t *testing.T) {
 
 // Time goes on: it is the time of the day, and never goes back.
 func TestClockAfterARestore(t *testing.T) {
+	extent.Slow(t)
 	s := guesttest.NewSetup(t)
 	h := s.Open(t)
 	k := s.Kernel(t, h, 0)
@@ -234,7 +238,7 @@ func TestRandomnessOfNumpyAfterARestore(t *testing.T) {
 
 // Runs and checkpoints may come from anywhere: each checkpoint is of a moment between two runs.
 func TestCheckpointsBesideRuns(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	s := guesttest.NewSetup(t)
 	h := s.Open(t)
 	k := s.Kernel(t, h, 0)
@@ -274,6 +278,7 @@ func TestCheckpointsBesideRuns(t *testing.T) {
 // Issue 7, item 3: a run goes before a checkpoint beside it, which is given up wherever it is; variables are not touched by it,
 // and the next checkpoint has all of them.
 func TestRunGoesBeforeACheckpoint(t *testing.T) {
+	extent.Slow(t)
 	s := guesttest.NewSetup(t)
 	h := s.Open(t)
 	k := s.Kernel(t, h, 0)
@@ -320,6 +325,7 @@ func TestRunGoesBeforeACheckpoint(t *testing.T) {
 
 // A caller that gives a checkpoint up has the guest go on.
 func TestCheckpointBesideIsGivenUp(t *testing.T) {
+	extent.Slow(t)
 	s := guesttest.NewSetup(t)
 	k := s.Kernel(t, s.Open(t), 0)
 	dir := stored(t, s)
@@ -336,6 +342,7 @@ func TestCheckpointBesideIsGivenUp(t *testing.T) {
 
 // An interpreter that holds more than an image in memory may is left alone.
 func TestTooLargeForACheckpointBeside(t *testing.T) {
+	extent.Slow(t)
 	s := guesttest.NewSetup(t)
 	s.Config.ImageBytes = 40 << 20
 	k := s.Kernel(t, s.Open(t), 0)
@@ -352,7 +359,7 @@ func TestTooLargeForACheckpointBeside(t *testing.T) {
 
 // CHT-13: a disk that is full costs the checkpoint and nothing else: neither the variables nor the checkpoint before.
 func TestDiskFullAtACheckpoint(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	s := guesttest.NewSetup(t)
 	if err := unix.Mount("tmpfs", s.Config.Data, "tmpfs", 0, "size=48m"); err != nil {
 		t.Skipf("no file system can be made: %v", err)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"runpython/internal/extent"
 	"runpython/internal/guesttest"
 	"runpython/internal/kernel"
 )
@@ -13,7 +14,7 @@ import (
 // FIL-13: the number of files is bounded; the code that passes the bound gets an
 // error and keeps its variables, and may delete what it made.
 func TestNumberOfFilesIsBounded(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	s := guesttest.NewSetup(t)
 	s.Config.Limits.WorkFiles = 100
 	s.Config.Program = kernel.Program(s.Config.Program.Dir, s.Key, s.Config.Limits)
@@ -36,6 +37,7 @@ func TestNumberOfFilesIsBounded(t *testing.T) {
 
 // Code that ends while its interpreter is being killed for memory has cost the variables, and not the next run.
 func TestEndBesideAKill(t *testing.T) {
+	extent.Slow(t)
 	s := guesttest.NewSetup(t)
 	s.Config.Limits.MemoryBytes = 128 << 20
 	s.Config.Program = kernel.Program(s.Config.Program.Dir, s.Key, s.Config.Limits)
@@ -59,6 +61,7 @@ func TestEndBesideAKill(t *testing.T) {
 // A thread of an earlier run that ends the interpreter between two runs costs
 // the variables, and not the next run; files that it wrote are not missed.
 func TestInterpreterThatEndsBetweenRuns(t *testing.T) {
+	extent.Slow(t)
 	s := guesttest.NewSetup(t)
 	k := s.Kernel(t, s.Open(t), time.Minute)
 	code := "import os, threading, time\nx = 1\ndef f():\n    time.sleep(0.03)\n    open('late.txt', 'w').write('late')\n    os._exit(5)\nthreading.Thread(target=f).start()"
@@ -111,6 +114,7 @@ func TestOutputByName(t *testing.T) {
 
 // What is fetched is bounded in all, however large files claim to be.
 func TestSparseFilesAreBoundedInAll(t *testing.T) {
+	extent.Slow(t)
 	s := guesttest.NewSetup(t)
 	s.Config.Limits.WorkBytes = 8 << 20
 	s.Config.Program = kernel.Program(s.Config.Program.Dir, s.Key, s.Config.Limits)
@@ -146,7 +150,7 @@ func TestSparseFilesAreBoundedInAll(t *testing.T) {
 
 // An interpreter that ends while its files are read costs what is in flight; init hands out the rest.
 func TestInterpreterThatEndsDuringGet(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	s := guesttest.NewSetup(t)
 	k := s.Kernel(t, s.Open(t), 0)
 	code := "import os, threading\nfor i in range(40):\n    open(f'{i:02}', 'wb').write(bytes([i]) * (1 << 20))\nt = threading.Timer(0.02, os._exit, (1,)); t.start()"
@@ -172,6 +176,7 @@ func TestInterpreterThatEndsDuringGet(t *testing.T) {
 // An interpreter ends once. Code that pretends it again and again, while nobody answers, costs its
 // guest and not the caller's time.
 func TestForgedEndsDuringGet(t *testing.T) {
+	extent.Slow(t)
 	s := guesttest.NewSetup(t)
 	k := s.Kernel(t, s.Open(t), 0)
 	code := forge + `
@@ -226,7 +231,7 @@ assert token
 // Looking through /work costs each run of a chat that has many files; a chat that has written
 // nothing, in a guest that was only just begun, does not pay for it.
 func TestOnlyWhatMayHaveWrittenIsLookedAfter(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	s := guesttest.NewSetup(t)
 	h := s.Open(t)
 	k := s.Kernel(t, h, 0)

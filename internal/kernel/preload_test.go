@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"runpython/internal/extent"
 	"runpython/internal/guesttest"
 	"runpython/internal/kernel"
 	"runpython/internal/sandbox"
@@ -34,6 +35,7 @@ func preloaded(t *testing.T, folder string, modules ...string) (one, other *kern
 // Modules are loaded and not named, and what is random differs between guests of one image; one that cannot
 // be imported keeps nothing else away.
 func TestPreload(t *testing.T) {
+	extent.Slow(t)
 	folder := t.TempDir()
 	for name, text := range map[string]string{
 		"ahead.py":  "import random, ssl, tempfile, uuid\nprint('at the import')\nssl.RAND_bytes(1); random.random()\ncontext = ssl.create_default_context()\n",

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"runpython/internal/extent"
 	"runpython/internal/guesttest"
 	"runpython/internal/kernel"
 )
@@ -40,6 +41,7 @@ func put(t *testing.T, k *kernel.Kernel, name, text string) {
 // The packages that code imports are there when it runs, in the interpreter that lives and in
 // one that follows it in the same guest; no code of theirs runs at its start.
 func TestSupply(t *testing.T) {
+	extent.Slow(t)
 	s := guesttest.NewSetup(t)
 	h := s.Open(t)
 	k, other := s.Kernel(t, h, 0), s.Kernel(t, h, 0)
@@ -87,6 +89,7 @@ func TestSupply(t *testing.T) {
 
 // The wait is no time of the run, and the end of the call ends it: nothing has run then.
 func TestSupplyIsInterrupted(t *testing.T) {
+	extent.Slow(t)
 	s := guesttest.NewSetup(t)
 	k := s.Kernel(t, s.Open(t), 3*time.Second)
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -106,6 +109,7 @@ func TestSupplyIsInterrupted(t *testing.T) {
 // Code that forges the kernel's question gains nothing: it is asked once a run, before the
 // code, and for names of modules only.
 func TestForgedNeeds(t *testing.T) {
+	extent.Slow(t)
 	s := guesttest.NewSetup(t)
 	k := s.Kernel(t, s.Open(t), 0)
 	const forge = "import sys\nsend = sys.stdin._asking._channel.send\n"
@@ -126,6 +130,7 @@ func TestForgedNeeds(t *testing.T) {
 
 // An error of who supplies ends the guest before any of the code has run.
 func TestSupplyGivesUp(t *testing.T) {
+	extent.Slow(t)
 	s := guesttest.NewSetup(t)
 	k := s.Kernel(t, s.Open(t), 0)
 	gone := errors.New("another guest is needed")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"runpython/internal/chat"
+	"runpython/internal/extent"
 	"runpython/internal/mcpserver"
 )
 
@@ -104,6 +105,7 @@ func TestKeyOfAbandonedQuestion(t *testing.T) {
 
 // TestKeysOutliveOutcomes: a call whose outcome was dropped for room does not run again.
 func TestKeysOutliveOutcomes(t *testing.T) {
+	extent.Slow(t)
 	if testing.Short() {
 		t.Skip("much data of one goroutine is left out of -short tests")
 	}

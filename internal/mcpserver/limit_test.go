@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
 	"runpython/internal/chat"
+	"runpython/internal/extent"
 	"runpython/internal/fault"
 	"runpython/internal/mcpserver"
 )
@@ -58,6 +59,7 @@ func TestBodyLimit(t *testing.T) {
 // TestMessageLimit: the largest message arrives whole, also when JSON spells each
 // of its bytes with six, and a larger one is refused with the limit.
 func TestMessageLimit(t *testing.T) {
+	extent.Slow(t)
 	for _, tt := range []struct {
 		name, unit string
 		count      int

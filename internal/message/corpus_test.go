@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"runpython/internal/extent"
 	"runpython/internal/message"
 )
 
@@ -54,6 +55,7 @@ func TestSyntaxIsKept(t *testing.T) {
 // TestStandardLibraryIsKept reads the modules of a standard library, each of which
 // must be code whose first candidate is the module as it is.
 func TestStandardLibraryIsKept(t *testing.T) {
+	extent.Slow(t)
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("needs python3 for a corpus: ", err)

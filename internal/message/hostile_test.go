@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"runpython/internal/extent"
 	"runpython/internal/message"
 )
 
@@ -83,6 +84,7 @@ func hostileTexts(size int) map[string]string {
 // TestReadIsLinear reads each hostile text, the reported ones at the size of the
 // largest message. A reader that is not linear runs into the test's time limit.
 func TestReadIsLinear(t *testing.T) {
+	extent.Slow(t)
 	full, quarter := hostileTexts(mebibyte), hostileTexts(mebibyte/4)
 	for name, text := range quarter {
 		if strings.HasPrefix(name, "MSG-13") {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"runpython/internal/extent"
 	"runpython/internal/message"
 )
 
@@ -64,6 +65,7 @@ func runPicked(t *testing.T, m message.Message) string {
 
 // TestReportedFailuresRun runs what the reported messages hold.
 func TestReportedFailuresRun(t *testing.T) {
+	extent.Slow(t)
 	for _, c := range reported {
 		t.Run(c.name, func(t *testing.T) {
 			if got := runPicked(t, message.Read(c.text)); got != c.out {

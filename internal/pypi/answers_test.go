@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"runpython/internal/extent"
 	"runpython/internal/pypi"
 )
 
@@ -38,6 +39,7 @@ func TestAnswersAreBounded(t *testing.T) {
 
 // An answer that is damaged is asked for anew.
 func TestDamagedAnswer(t *testing.T) {
+	extent.Slow(t)
 	b := open(t, from(shop(t)))
 	b.install(t, "a", pypi.Lock{}, "top")
 	kept, err := filepath.Glob(filepath.Join(b.dir, "packages", "answers", "[0-9a-f]*"))

@@ -19,8 +19,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"runpython/internal/extent"
 	"runpython/internal/fault"
-	"runpython/internal/guesttest"
 	"runpython/internal/pypi"
 	"runpython/internal/pypi/indextest"
 )
@@ -50,7 +50,7 @@ const importAll = "import all\nfor i in range(8): __import__(f'part{i}.m0.f0'); 
 //
 // PKG-25.
 func TestPKG25KilledAtAnyPoint(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	x := warehouse(t)
 	b := open(t, from(x))
 	c := config(t, b.dir, nil)
@@ -183,7 +183,7 @@ func withLog(c pypi.Config) pypi.Config {
 //
 // PKG-25.
 func TestPKG25ManyAtOnce(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	x := warehouse(t)
 	b := open(t, from(x))
 	var wait sync.WaitGroup
@@ -229,7 +229,7 @@ func TestPKG25ManyAtOnce(t *testing.T) {
 
 // Several processes share a cache that is empty.
 func TestProcessesShareTheCache(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	x := warehouse(t)
 	c := config(t, t.TempDir(), nil)
 	c.IndexURL = x.URL()
@@ -269,6 +269,7 @@ func TestDownloadBreaksOff(t *testing.T) {
 
 // An index that never ends an answer is left at the time limit of an install.
 func TestTimeLimit(t *testing.T) {
+	extent.Slow(t)
 	x := shop(t)
 	end := make(chan struct{})
 	x.Before = func(_ http.ResponseWriter, r *http.Request) bool {
@@ -295,7 +296,7 @@ func TestTimeLimit(t *testing.T) {
 //
 // PKG-27.
 func TestPKG27OtherFileSystem(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	dir, err := os.MkdirTemp("/dev/shm", "pypi") //nolint:usetesting // another file system is the point
 	if err != nil {
 		t.Skipf("no second file system: %v", err)

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"runpython/internal/guesttest"
+	"runpython/internal/extent"
 	"runpython/internal/pypi"
 	"runpython/internal/pypi/indextest"
 )
@@ -58,6 +58,7 @@ func sdist(t *testing.T, name string) []byte {
 }
 
 func TestRefusals(t *testing.T) {
+	extent.Slow(t)
 	x := oddities(t)
 	b := open(t, from(x))
 	for _, test := range []struct {
@@ -111,7 +112,7 @@ func TestRefusals(t *testing.T) {
 
 // An index without upload times must not turn every package into "not found".
 func TestIndexWithoutTimes(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	for _, form := range []string{"JSON", "HTML"} {
 		t.Run(form, func(t *testing.T) {
 			x := shop(t)
@@ -131,6 +132,7 @@ func TestIndexWithoutTimes(t *testing.T) {
 // On an index where some files have times and others not, the rule goes on for those that
 // have.
 func TestSomeTimes(t *testing.T) {
+	extent.Slow(t)
 	x := oddities(t)
 	w := indextest.Wheel{Name: "timeless", Version: "1.0", Requires: []string{"timeless-too"}}
 	x.AddFile(w.Name, indextest.File{Name: w.File(), Bytes: w.Bytes(t), Uploaded: "never"})
@@ -147,6 +149,7 @@ func TestSomeTimes(t *testing.T) {
 
 // Where one of two indexes gives no times, the rule goes on for the other.
 func TestTimesOfTwoIndexes(t *testing.T) {
+	extent.Slow(t)
 	private := shop(t)
 	private.NoTimes = true
 	public := oddities(t)
@@ -163,7 +166,7 @@ func TestTimesOfTwoIndexes(t *testing.T) {
 
 // PKG-28: the public package of the same name is not taken.
 func TestPKG28NoOtherIndexInstead(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	public := shop(t)
 	for name, change := range map[string]func(x *indextest.Index){
 		"401": func(x *indextest.Index) { x.User, x.Password = "somebody", "else's password" },
@@ -196,7 +199,7 @@ func answer(code int) func(http.ResponseWriter, *http.Request) bool {
 }
 
 func TestUnreachableIndex(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	x := shop(t)
 	b := open(t, from(x))
 	x.Server.Close()
@@ -210,7 +213,7 @@ func TestUnreachableIndex(t *testing.T) {
 
 // The password goes to the index and into nothing that comes out.
 func TestCredentials(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	x := shop(t)
 	x.User, x.Password = "user", "p4ssw0rd/with@signs"
 	secret := url.UserPassword(x.User, x.Password).String()
@@ -283,7 +286,7 @@ func TestCredentialsStayWithTheirOrigin(t *testing.T) {
 
 // PKG-29.
 func TestPKG29CertificateOfACompany(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	x, authority := indextest.NewTLS(t)
 	x.Add(t, indextest.Wheel{Name: "fine", Version: "1.0"})
 	b := open(t, from(x))
@@ -327,7 +330,7 @@ func TestProxy(t *testing.T) {
 }
 
 func TestFoldersOfWheels(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	dir := indextest.Folder(t, indextest.Wheel{Name: "top", Version: "1.0", Requires: []string{"leaf"}}, indextest.Wheel{Name: "leaf", Version: "3.0"})
 	x := shop(t)
 	for name, change := range map[string]func(c *pypi.Config){

@@ -19,8 +19,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"runpython/internal/extent"
 	"runpython/internal/fault"
-	"runpython/internal/guesttest"
 	"runpython/internal/pypi"
 	"runpython/internal/pypi/build"
 	"runpython/internal/pypi/indextest"
@@ -187,7 +187,7 @@ func built(t *testing.T, w *workshop, change func(c *pypi.Config)) bench {
 
 // PKG-12: what has no wheel is built, whoever needs it, in the version that fits.
 func TestPKG12Built(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	for _, test := range []struct {
 		name, ask string
 		want      string
@@ -229,7 +229,7 @@ func TestPKG12Built(t *testing.T) {
 // What was built is a package like others: it can be imported, verified, and made again of a
 // lock, also by a server that builds nothing as long as it is in the cache.
 func TestBuiltIsKept(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	w, x := &workshop{}, sources(t)
 	b := built(t, w, from(x))
 	r := b.install(t, "a", pypi.Lock{}, "raw")
@@ -270,7 +270,7 @@ func TestBuiltIsKept(t *testing.T) {
 
 // Wherever sources come from.
 func TestWhereSourcesAre(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	private := sources(t)
 	private.User, private.Password = "user", "p4ssword"
 	page := sources(t)
@@ -329,7 +329,7 @@ func TestSourcesOfAnotherIndex(t *testing.T) {
 
 // What the build needs is installed by the same rules, and is in no other environment.
 func TestWhatBuildsNeed(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	w := &workshop{requires: `{"requires": ["top"]}`, more: `{"requires": ["tool ; python_version > '3'"]}`}
 	b := built(t, w, from(sources(t)))
 	if r := b.install(t, "a", pypi.Lock{}, "raw<2"); r.Lock.String() != "raw 1.0" {
@@ -369,7 +369,7 @@ func TestWhatBuildsNeed(t *testing.T) {
 // A build that fails, or whose wheel is not what it should be, is told in one line, and not
 // tried again at once.
 func TestFailedBuilds(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	for _, test := range []struct {
 		name   string
 		w      *workshop
@@ -411,7 +411,7 @@ func TestFailedBuilds(t *testing.T) {
 
 // What has sources that must not be built is not said to lack builds.
 func TestSourcesThatAreNotBuilt(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	w := &workshop{}
 	b := built(t, w, from(sources(t)))
 	for _, ask := range []string{"raw==3.0", "raw==6.0"} {
@@ -426,7 +426,7 @@ func TestSourcesThatAreNotBuilt(t *testing.T) {
 
 // Many chats that need one source, of two programs: one build.
 func TestOneBuildForAll(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	w, x, dir := &workshop{}, sources(t), t.TempDir()
 	var all sync.WaitGroup
 	for i := range 2 {
@@ -448,6 +448,7 @@ func TestOneBuildForAll(t *testing.T) {
 
 // A build ends with the install that wants it.
 func TestStoppedBuild(t *testing.T) {
+	extent.Slow(t)
 	w := &workshop{wait: make(chan struct{})}
 	b := built(t, w, from(sources(t)))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -470,7 +471,7 @@ func TestStoppedBuild(t *testing.T) {
 
 // A build that takes too long is a matter of its package, which is not waited for a second time.
 func TestBuildBeyondTheTimeLimit(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	x, w := sources(t), &workshop{wait: make(chan struct{})}
 	b := built(t, w, func(c *pypi.Config) {
 		from(x)(c)
@@ -490,7 +491,7 @@ func TestBuildBeyondTheTimeLimit(t *testing.T) {
 // When a server is killed while it builds, nothing half done is taken for a package, and the
 // next one builds anew.
 func TestKilledWhileItBuilds(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	w, x := &workshop{}, sources(t)
 	b := built(t, w, from(x))
 	c := config(t, b.dir, nil)

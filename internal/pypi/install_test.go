@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"runpython/internal/extent"
 	"runpython/internal/pypi"
 	"runpython/internal/pypi/indextest"
 )
@@ -101,6 +102,7 @@ func TestWhatIsThereStaysAsItIs(t *testing.T) {
 
 // PKG-15: what is loaded can be told from what is installed.
 func TestPKG15ChangedVersionIsTold(t *testing.T) {
+	extent.Slow(t)
 	b := open(t, from(shop(t)))
 	r := b.install(t, "a", pypi.Lock{}, "leaf<2")
 	r = b.install(t, "a", r.Lock, "leaf>=2")
@@ -132,6 +134,7 @@ func TestPKG17ConstraintsProtect(t *testing.T) {
 
 // PKG-18: brackets survive.
 func TestPKG18ExtrasArrive(t *testing.T) {
+	extent.Slow(t)
 	b := open(t, from(shop(t)))
 	if got := b.install(t, "a", pypi.Lock{}, "net[socks]").Lock.String(); got != "net 1.0, socks 1.0" {
 		t.Errorf("installed %q", got)
@@ -201,6 +204,7 @@ func TestBytecodeComesLater(t *testing.T) {
 
 // Of one request all conditions count, and they replace those of earlier ones.
 func TestConditionsOfOneRequest(t *testing.T) {
+	extent.Slow(t)
 	b := open(t, from(shop(t)))
 	if got := b.refused(t, "leaf==1.0", "leaf==2.0"); !strings.Contains(got, "leaf 1.0 and leaf 2.0 do not go together") {
 		t.Errorf("message %q", got)

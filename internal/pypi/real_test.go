@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"runpython/internal/extent"
 	"runpython/internal/fault"
 	"runpython/internal/guesttest"
 	"runpython/internal/kernel"
@@ -28,7 +29,7 @@ func real(t *testing.T, requirements ...string) (bench, pypi.Report) {
 
 // The packages that most people come for, from the real index, used in a real guest.
 func TestRealPackages(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	b, r := real(t, "pandas", "matplotlib")
 	t.Logf("%s; %d bytes downloaded, %d installed; resolving %v, fetching %v, linking %v", r.Lock, r.DownloadedBytes, r.EnvironmentBytes, r.Resolving, r.Fetching, r.Linking)
 	if _, ok := installed(r.Lock, "numpy"); !ok || len(r.Warnings) > 0 {
@@ -71,7 +72,7 @@ func installed(l pypi.Lock, name string) (pypi.Package, bool) {
 //
 // PKG-16.
 func TestPKG16LivingGuest(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	x := shop(t)
 	b := open(t, from(x))
 	env := b.env("a")

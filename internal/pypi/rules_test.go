@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"runpython/internal/extent"
 	"runpython/internal/fault"
 	"runpython/internal/pypi"
 	"runpython/internal/pypi/indextest"
@@ -18,6 +19,7 @@ import (
 
 // The operator's rules, each with its refusal.
 func TestRules(t *testing.T) {
+	extent.Slow(t)
 	x := shop(t)
 	big := indextest.Wheel{Name: "big", Version: "1.0", Files: map[string]string{"big/data": strings.Repeat("x", 200_000)}}
 	x.AddFile("big", indextest.File{Name: big.File(), Bytes: big.Bytes(t), HideSize: true})
@@ -80,6 +82,7 @@ func TestLookAlikeIsWarnedAbout(t *testing.T) {
 
 // Packages younger than allowed are installed where the operator says so.
 func TestAgeOff(t *testing.T) {
+	extent.Slow(t)
 	x := oddities(t)
 	b := open(t, func(c *pypi.Config) { c.IndexURL, c.Age = x.URL(), -1 })
 	if got := b.install(t, "a", pypi.Lock{}, "today").Lock.String(); got != "today 1.0" {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"runpython/internal/extent"
 	"runpython/internal/fault"
 	"runpython/internal/pypi"
 )
@@ -103,6 +104,7 @@ func TestUnusedSharesAreRemoved(t *testing.T) {
 // What is shared counts as installed and is not put into an environment, unless another version of it is, or a
 // part of the same package.
 func TestInstallBesideShared(t *testing.T) {
+	extent.Slow(t)
 	b := open(t, from(shop(t)))
 	s := share(t, b, "leaf<2")
 	install := func(env string, lock pypi.Lock, requirements ...string) pypi.Report {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"runpython/internal/extent"
 	"runpython/internal/fault"
 	"runpython/internal/pypi"
 	"runpython/internal/pypi/indextest"
@@ -41,6 +42,7 @@ func uvOnIndex(t *testing.T, x *indextest.Index, change func([]byte) []byte) {
 func same(b []byte) []byte { return b }
 
 func TestUVIsFetchedOnce(t *testing.T) {
+	extent.Slow(t)
 	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
 		t.Skipf("no uv is pinned for %s", runtime.GOARCH)
 	}
@@ -85,6 +87,7 @@ func TestUVIsFetchedOnce(t *testing.T) {
 }
 
 func TestUVFromAnIndexInHTML(t *testing.T) {
+	extent.Slow(t)
 	t.Setenv("PATH", "/nonexistent")
 	x := indextest.New(t)
 	x.HTML = true

@@ -5,12 +5,14 @@ import (
 	"path/filepath"
 	"testing"
 
+	"runpython/internal/extent"
 	"runpython/internal/guesttest"
 	"runpython/internal/store/storetest"
 )
 
 // CHT-13: a disk that was too full for the image of the pool is no reason to do without one when there is room.
 func TestRoomForTheImageComesBack(t *testing.T) {
+	extent.Slow(t)
 	s := guesttest.NewSetup(t)
 	s.Config.Data, s.Config.Pool = storetest.SmallDisk(t, 48<<20), 1
 	ballast := filepath.Join(s.Config.Data, "ballast")

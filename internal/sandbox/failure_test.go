@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"runpython/internal/extent"
 	"runpython/internal/fault"
 	"runpython/internal/guesttest"
 	"runpython/internal/sandbox"
@@ -22,7 +23,7 @@ import (
 // A umask that hides all from others hides nothing from the guest's user, who is not
 // the owner of what is made for it.
 func TestStartUnderAnyUmask(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	s := guesttest.NewSetup(t)
 	before := syscall.Umask(0o077)
 	defer syscall.Umask(before)
@@ -35,7 +36,7 @@ func TestStartUnderAnyUmask(t *testing.T) {
 
 // Whatever a start that fails has come to, nothing is left of it, nor is it left unreaped.
 func TestNoZombieStaysAfterFailedStarts(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	before := ownChildren(t)
 	s := guesttest.NewSetup(t)
 	h := s.Open(t)
@@ -224,7 +225,7 @@ func isBusy(err error) bool {
 
 // Guests that do not start are the machine's affair: the image is made once they do.
 func TestImageIsMadeOnceGuestsStart(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	s := guesttest.NewSetup(t)
 	wrapper := filepath.Join(t.TempDir(), "runsc")
 	// The first start is the image's, the second the pool's, and so on.
@@ -252,7 +253,7 @@ func TestImageIsMadeOnceGuestsStart(t *testing.T) {
 
 // One failed restore may be bad luck; the image is given up after the second in a row.
 func TestImageThatFails(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	s := guesttest.NewSetup(t)
 	wrapper := filepath.Join(t.TempDir(), "runsc")
 	script := "#!/bin/bash\nif [[ -e '" + wrapper + ".bad' && \" $* \" == *' restore '* ]]; then exit 1; fi\nexec -a runsc '" + s.Config.Runsc + "' \"$@\"\n"
@@ -299,7 +300,7 @@ func setBad(t *testing.T, name string, bad bool) {
 
 // Images and roots of other configurations go after a while, those in use never.
 func TestUnusedFoldersAreRemoved(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	s := guesttest.NewSetup(t)
 	long := time.Now().Add(-8 * 24 * time.Hour)
 	age := func(path ...string) string {
@@ -357,7 +358,7 @@ func folders(t *testing.T, path ...string) []string {
 
 // A folder of another configuration that cannot be removed is told as what it is: the image is there.
 func TestRemovalThatFailsCostsNoImage(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	s := guesttest.NewSetup(t)
 	stuck := filepath.Join(s.Config.Data, "images", "stuck")
 	if err := os.MkdirAll(stuck, 0o700); err != nil {

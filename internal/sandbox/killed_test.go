@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"runpython/internal/extent"
 	"runpython/internal/guesttest"
 	"runpython/internal/kernel"
 	"runpython/internal/sandbox"
@@ -154,6 +155,7 @@ func kill9(t *testing.T, cmd *exec.Cmd) {
 }
 
 func TestKeeperRemovesTheGuestsOfAKilledHost(t *testing.T) {
+	extent.Slow(t)
 	s := guesttest.NewSetup(t)
 	data := s.Config.Data
 	host := startHost(t, s, time.Second, "")
@@ -166,6 +168,7 @@ func TestKeeperRemovesTheGuestsOfAKilledHost(t *testing.T) {
 
 // Who removes the folder of a killed host does not get rid of its guests, which nobody would find any more.
 func TestKeeperEndsGuestsWhoseFolderIsGone(t *testing.T) {
+	extent.Slow(t)
 	s := guesttest.NewSetup(t)
 	data := s.Config.Data
 	host := startHost(t, s, time.Hour, "")
@@ -180,7 +183,7 @@ func TestKeeperEndsGuestsWhoseFolderIsGone(t *testing.T) {
 // No limit is held by anybody once the host is killed, so its guests stand still at once: until
 // then code could take all the memory and processors of the machine.
 func TestGuestsOfAKilledHostStandStill(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	s := guesttest.NewSetup(t)
 	data := s.Config.Data
 	host := startHost(t, s, time.Hour, "import os\nfor _ in range(2): os.fork()\nprint('computes', flush=True)\nwhile True: pass")
@@ -213,7 +216,7 @@ func TestGuestsOfAKilledHostStandStill(t *testing.T) {
 }
 
 func TestNextHostRemovesTheGuestsOfAKilledHost(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	s := guesttest.NewSetup(t)
 	dead, living := startHost(t, s, 0, ""), startHost(t, s, 0, "")
 	before := len(guestProcesses(t, s.Config.Data))

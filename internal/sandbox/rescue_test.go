@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"runpython/internal/extent"
 	"runpython/internal/guesttest"
 	"runpython/internal/kernel"
 	"runpython/internal/sandbox"
@@ -17,6 +18,7 @@ import (
 // Issue 7, item 4: variables and files of the guests of a killed process are there although nothing was checkpointed
 // before, also of one in which code runs, which is interrupted; nothing else is left.
 func TestRescue(t *testing.T) {
+	extent.Slow(t)
 	s := guesttest.NewSetup(t)
 	host := startHost(t, s, time.Hour, "",
 		hostChat{Label: "idle", Code: "x = 41; open('f', 'w').write('here')"},
@@ -93,6 +95,7 @@ func wantOfLost(t *testing.T, s *guesttest.Setup, h *sandbox.Host) {
 
 // One chat's guest is rescued while others stay; one that another process is about is waited for.
 func TestRescueOfOne(t *testing.T) {
+	extent.Slow(t)
 	s := guesttest.NewSetup(t)
 	host := startHost(t, s, time.Hour, "", hostChat{Label: "one", Code: "x = 1"}, hostChat{Label: "other", Code: "x = 2"})
 	kill9(t, host)
@@ -154,7 +157,7 @@ func TestRescueOfOne(t *testing.T) {
 
 // What nobody rescues is removed by the keeper, labelled or not, and a rescue that comes later finds nothing.
 func TestRescueThatComesTooLate(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	s := guesttest.NewSetup(t)
 	data := s.Config.Data
 	host := startHost(t, s, time.Second, "", hostChat{Label: "late", Code: "x = 1"})
@@ -172,7 +175,7 @@ func TestRescueThatComesTooLate(t *testing.T) {
 
 // Guests of a living host are nobody's to rescue.
 func TestRescueLeavesTheLivingAlone(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	s := guesttest.NewSetup(t)
 	host := startHost(t, s, 0, "", hostChat{Label: "lives", Code: "x = 1"})
 	before := len(guestProcesses(t, s.Config.Data))

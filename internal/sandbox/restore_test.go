@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"runpython/internal/extent"
 	"runpython/internal/guesttest"
 	"runpython/internal/kernel"
 	"runpython/internal/sandbox"
@@ -33,6 +34,7 @@ func checkpointOf(t *testing.T, s *guesttest.Setup, h *sandbox.Host) string {
 
 // A checkpoint outlives its host, and the image from which it differs.
 func TestRestoreByAnotherHost(t *testing.T) {
+	extent.Slow(t)
 	s := guesttest.NewSetup(t)
 	s.Config.Pool = 1
 	h := s.Open(t)
@@ -60,6 +62,7 @@ func TestRestoreByAnotherHost(t *testing.T) {
 
 // The same program at another place, newer by its time, goes on with a checkpoint.
 func TestRestoreByACopyOfTheProgram(t *testing.T) {
+	extent.Slow(t)
 	s := guesttest.NewSetup(t)
 	dir := checkpointOf(t, s, s.Open(t))
 	text, err := os.ReadFile(s.Config.Runsc)
@@ -78,6 +81,7 @@ func TestRestoreByACopyOfTheProgram(t *testing.T) {
 
 // What depends on something else, or is damaged, is told before a guest is made of it.
 func TestUnusableCheckpoints(t *testing.T) {
+	extent.Slow(t)
 	s := guesttest.NewSetup(t)
 	h := s.Open(t)
 	dir := checkpointOf(t, s, h)
@@ -149,7 +153,7 @@ func TestUnusableCheckpoints(t *testing.T) {
 
 // A restored interpreter that does not answer is given up, after a second attempt, and is no guest of anybody's.
 func TestRestoreWithoutAnAnswer(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	s := guesttest.NewSetup(t)
 	s.Config.Log = slog.New(slog.DiscardHandler)
 	resume, answers := s.Config.Program.Resume, 0
@@ -176,7 +180,7 @@ func TestRestoreWithoutAnAnswer(t *testing.T) {
 
 // Files that the caller says a guest had are there before it exists.
 func TestRestorePreparesTheEnvironment(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	s := guesttest.NewSetup(t)
 	h := s.Open(t)
 	guest, err := h.Take(t.Context())
@@ -218,7 +222,7 @@ func TestRestorePreparesTheEnvironment(t *testing.T) {
 
 // RUN-03: a checkpoint of a sick guest ends with its context and leaves nothing; a guest that recovers is as it was.
 func TestCheckpointOfASickGuest(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	s := guesttest.NewSetup(t)
 	h := s.Open(t)
 	k := s.Kernel(t, h, 0)
@@ -251,6 +255,7 @@ func TestCheckpointOfASickGuest(t *testing.T) {
 
 // An image is made while one is under way that nobody waits for any more: both at once would end the guest.
 func TestImageAfterOneThatWasGivenUp(t *testing.T) {
+	extent.Slow(t)
 	s := guesttest.NewSetup(t)
 	h := s.Open(t)
 	k := s.Kernel(t, h, 0)

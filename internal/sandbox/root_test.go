@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"runpython/internal/extent"
 	"runpython/internal/guesttest"
 	"runpython/internal/sandbox"
 )
@@ -36,6 +37,7 @@ kept = {"locale", "aarch64-linux-gnu", "x86_64-linux-gnu", "ld-linux-aarch64.so.
 
 // A program that asks fontconfig for a font gets one that has the characters, by any name.
 func TestFontsByName(t *testing.T) {
+	extent.Slow(t)
 	if _, err := os.Stat("/usr/bin/fc-match"); err != nil {
 		t.Skip("this host has no fc-match, which guests would ask")
 	}
@@ -61,7 +63,7 @@ func TestFontsByName(t *testing.T) {
 
 // Root without CAP_SYS_ADMIN, as in most containers, runs guests as an ordinary user does.
 func TestRootWithoutCapabilities(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	if sandbox.NeedsUserNamespace() {
 		t.Skip("this process has not the capability that the test takes away")
 	}

@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"runpython/internal/extent"
 	"runpython/internal/fault"
 	"runpython/internal/guesttest"
 	"runpython/internal/kernel"
@@ -68,7 +69,7 @@ func TestGuestOfThePoolIsRestoredAndUsedOnce(t *testing.T) {
 // in the interpreter after one that has ended either, and finds the memory that it may use, by
 // which libraries size their caches, where the C library looks.
 func TestStartedAndRestoredGuestsAreAlike(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	const memory = "import os; os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE')"
 	// To read what is the chat's, to end its processes, to become its user (capability.h: 2, 5, 6, 7).
 	const capabilities = "[int(line.split()[1], 16) for line in open('/proc/1/status') if line.startswith(('CapPrm', 'CapEff'))]"
@@ -120,7 +121,7 @@ func await(t *testing.T, what string, ready func() bool) {
 
 // Idle guests use no processor time, whatever their threads do (issue 3, item 6).
 func TestIdleGuestsStandStill(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	s := guesttest.NewSetup(t)
 	h := s.Open(t)
 	busy := []string{
@@ -217,6 +218,7 @@ func processorTicks(t *testing.T, pids []int) int {
 
 // What a guest was made of becomes our children when it ends; none stays as a zombie.
 func TestNoZombieStays(t *testing.T) {
+	extent.Slow(t)
 	before := ownChildren(t)
 	s := guesttest.NewSetup(t)
 	h := s.Open(t)
@@ -308,7 +310,7 @@ func isUnsupported(err error) bool {
 
 // A broken image is given up; guests are started instead.
 func TestBrokenImage(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	s := guesttest.NewSetup(t)
 	s.Config.Pool = 1
 	first := s.Open(t)
@@ -333,7 +335,7 @@ func TestBrokenImage(t *testing.T) {
 
 // RUN-03: a sick guest costs its run a bounded time, and no other guest anything.
 func TestSickGuest(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	s := guesttest.NewSetup(t)
 	h := s.Open(t)
 	healthy, sick := s.Kernel(t, h, 0), s.Kernel(t, h, time.Second)

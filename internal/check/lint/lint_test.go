@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"runpython/internal/check/lint"
+	"runpython/internal/extent"
 )
 
 func field(text string) [][]lint.Field { return [][]lint.Field{{{Path: "f", Text: text}}} }
@@ -180,6 +181,7 @@ func TestLongNamesAreNotRepeated(t *testing.T) {
 
 // TestWhatIsNotSearchedIsTold: nobody passes by hiding an order behind more text than is read.
 func TestWhatIsNotSearchedIsTold(t *testing.T) {
+	extent.Slow(t)
 	page := strings.Repeat("0\n", 32_000) // with little that is looked for
 	var many []lint.Field
 	for i := range 40 {

@@ -15,10 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kluctl/go-embed-python/python"
 	"golang.org/x/sys/unix"
 
-	"runpython/internal/kernel/guest"
+	"runpython/internal/guesttest"
 )
 
 // wheelsVariable names a folder of packages for CPython 3.14 that some tests need.
@@ -39,41 +38,31 @@ import codec, kernel
 kernel.serve(300, "` + token + `", codec.decode(sys.argv[3]))
 `
 
-// installation is what all tests share: the interpreter and the kernel's files, unpacked once.
-type installation struct{ python, programs, caches string }
-
-var shared installation // set by TestMain before any test runs
+// caches is a folder that all tests share, for what Python compiles of packages and what matplotlib notes.
+var caches string // set by TestMain before any test runs
 
 func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		dir, err := os.MkdirTemp("", "kernel-test-")
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "folder for the interpreter:", err)
+	os.Exit(func() (code int) {
+		var err error
+		if caches, err = os.MkdirTemp("", "kernel-test-"); err != nil {
+			fmt.Fprintln(os.Stderr, "folder for caches:", err)
 			return 1
 		}
-		defer func() { _ = os.RemoveAll(dir) }() // a temporary folder
-		if shared, err = install(dir); err != nil {
-			fmt.Fprintln(os.Stderr, "unpack the interpreter:", err)
-			return 1
-		}
+		defer func() { _ = os.RemoveAll(caches) }() // a temporary folder
 		return m.Run()
 	}())
 }
 
-func install(dir string) (installation, error) {
-	embedded, err := python.NewEmbeddedPythonWithTmpDir(filepath.Join(dir, "python"), false)
-	if err != nil {
-		return installation{}, err
+// command is the interpreter with some code, whose first two arguments are the folder of the kernel's files and one of packages or "".
+func command(t *testing.T, code, packages string, arguments ...string) *exec.Cmd {
+	t.Helper()
+	python := guesttest.Python(t)
+	args := []string{"-I", "-B"} // it is compiled already
+	if packages != "" {
+		args = []string{"-I", "-X", "pycache_prefix=" + caches}
 	}
-	exe, err := embedded.GetExePath()
-	if err != nil {
-		return installation{}, err
-	}
-	programs := filepath.Join(dir, "programs")
-	if err := os.CopyFS(programs, guest.Files()); err != nil {
-		return installation{}, err
-	}
-	return installation{python: exe, programs: programs, caches: filepath.Join(dir, "caches")}, nil
+	args = append(args, "-c", code, python.Programs, packages)
+	return exec.Command(filepath.Join(python.Home, "bin", "python3"), append(args, arguments...)...)
 }
 
 // kernel is a kernel process on this machine, with the test in the place of the host.
@@ -113,9 +102,9 @@ func start(t *testing.T, packages string) *kernel {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k.process = exec.Command(shared.python, "-I", "-X", "pycache_prefix="+shared.caches, "-c", bootstrap, shared.programs, packages, string(options))
+	k.process = command(t, bootstrap, packages, string(options))
 	k.process.Dir = k.work
-	k.process.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + k.work, "MPLBACKEND=Agg", "MPLCONFIGDIR=" + shared.caches}
+	k.process.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + k.work, "MPLBACKEND=Agg", "MPLCONFIGDIR=" + caches}
 	k.process.ExtraFiles = []*os.File{theirs}
 	k.process.Stdout, k.process.Stderr = k.stdout.write, k.stderr.write
 	if err := k.process.Start(); err != nil {

@@ -3,8 +3,8 @@ package guest_test
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +12,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"runpython/internal/extent"
+	"runpython/internal/guesttest"
 )
 
 // A step is one run and what must come of it. What is not named must be empty.
@@ -88,7 +91,7 @@ func play(t *testing.T, k *kernel, steps []step) {
 		contains(t, "traceback", traceback, s.traceback)
 		contains(t, "notes", strings.Join(r.done.Notes, "\n"), s.notes)
 		contains(t, "stderr", r.stderr, s.stderr)
-		if strings.Contains(traceback, shared.programs) {
+		if strings.Contains(traceback, guesttest.Python(t).Programs) {
 			t.Errorf("step %d: the traceback shows the kernel's own frames:\n%s", i+1, traceback)
 		}
 	}
@@ -103,12 +106,19 @@ func contains(t *testing.T, what, text string, parts []string) {
 	}
 }
 
+// sampled is how many cases there are for one that is played by "go test ./...".
+const sampled = 8
+
 func TestRuns(t *testing.T) {
 	t.Parallel()
 	for _, group := range []map[string][]step{valueCases, awaitCases, exitCases, limitCases, stateCases, threadCases, sourceCases} {
-		for name, steps := range group {
+		for i, name := range slices.Sorted(maps.Keys(group)) {
 			t.Run(name, func(t *testing.T) {
+				if i%sampled != 0 {
+					extent.Slow(t)
+				}
 				t.Parallel()
+				steps := group[name]
 				play(t, start(t, ""), steps)
 			})
 		}
@@ -242,10 +252,10 @@ def faulty(fd, n):
 class Channel:
     def send(self, header, body=b""): said.append([header["index"], header["end"], len(body), header.get("error", "")])
 workfiles._read = faulty
-workfiles.Work(sys.argv[2], 100).get(Channel(), 1, ["ok", "torn", "grown", "empty", "ok", "none", "."], 10)
+workfiles.Work(sys.argv[3], 100).get(Channel(), 1, ["ok", "torn", "grown", "empty", "ok", "none", "."], 10)
 print(json.dumps(said))
 `
-	out, err := exec.CommandContext(t.Context(), shared.python, "-I", "-B", "-c", program, shared.programs, dir).CombinedOutput()
+	out, err := command(t, program, "", dir).CombinedOutput()
 	const noRoom = "there is no room for the rest of it"
 	want := fmt.Sprintf(`[[0, false, 3, ""], [0, true, 0, ""], [1, false, 4, ""], [1, true, 0, "torn off"], [2, false, 3, ""], [2, true, 0, %[1]q], `+
 		`[3, true, 0, ""], [4, true, 0, %[1]q], [5, true, 0, "No such file or directory"], [6, true, 0, "not a regular file"]]`, noRoom)

@@ -3,7 +3,7 @@ package guest_test
 import (
 	"testing"
 
-	"runpython/internal/guesttest"
+	"runpython/internal/extent"
 )
 
 // Data that a finalizer could not write is an error of the run, whatever the code does with what Python
@@ -44,7 +44,7 @@ func TestOtherIgnoredExceptionsDoNotFailTheRun(t *testing.T) {
 
 // FIL-13: a run that leaves too many files is told so itself, however short it was; one that deletes is not.
 func TestRunThatLeavesTooManyFilesFails(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	t.Parallel()
 	play(t, start(t, ""), []step{
 		{

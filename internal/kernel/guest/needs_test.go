@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"runpython/internal/extent"
 )
 
 // needsProgram asks for the needs of code as the kernel does. Arguments: folder of the kernel, folder of packages, of the
@@ -184,6 +185,7 @@ func TestNeeds(t *testing.T) {
 
 // TestNeedsAreBounded gives much code: what is reported has a bound, whatever the code's size.
 func TestNeedsAreBounded(t *testing.T) {
+	extent.Slow(t)
 	const size = 1 << 20
 	fill := func(line func(i int) string) string {
 		var b strings.Builder
@@ -249,7 +251,7 @@ func needs(t *testing.T, test needsCase) (needed, optional []string) {
 		t.Fatal(err)
 	}
 	var stderr bytes.Buffer
-	program := exec.Command(shared.python, "-I", "-X", "pycache_prefix="+shared.caches, "-c", needsProgram, shared.programs, packages, work)
+	program := command(t, needsProgram, packages, work)
 	program.Dir, program.Stdin, program.Stderr = work, bytes.NewReader(input), &stderr
 	output, err := program.Output()
 	if err != nil {

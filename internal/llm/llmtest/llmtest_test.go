@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"runpython/internal/extent"
 	"runpython/internal/llm"
 	"runpython/internal/llm/llmtest"
 )
@@ -30,6 +31,9 @@ func TestConversationsAreReadBySDKs(t *testing.T) {
 					continue // no SDK gets to its end; see TestEndlessAnswersEndWithTheirReader
 				}
 				t.Run(fmt.Sprintf("%s/%s/stream=%v", name, protocol, stream), func(t *testing.T) {
+					if strings.HasPrefix(name, "huge") {
+						extent.Slow(t)
+					}
 					t.Parallel()
 					play(t, script, protocol, stream)
 				})

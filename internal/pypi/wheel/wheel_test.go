@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"runpython/internal/extent"
 	"runpython/internal/pypi/indextest"
 	"runpython/internal/pypi/wheel"
 )
@@ -174,6 +175,7 @@ func TestCaseClash(t *testing.T) {
 }
 
 func TestAbsurdSizes(t *testing.T) {
+	extent.Slow(t)
 	if testing.Short() {
 		t.Skip("much data of one goroutine is left out of -short tests")
 	}

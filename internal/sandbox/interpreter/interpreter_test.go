@@ -17,7 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"runpython/internal/guesttest"
+	"runpython/internal/extent"
 	"runpython/internal/sandbox/interpreter"
 )
 
@@ -74,8 +74,12 @@ type made struct {
 	homes map[string]bool // what the processes got
 }
 
+// templateDir is the folder of template, "" before a test has asked for it.
+var templateDir string
+
 var template = sync.OnceValues(func() (made, error) {
 	dir, err := os.MkdirTemp("", "interpreter")
+	templateDir = dir
 	m := made{dir: dir, homes: map[string]bool{}}
 	if err != nil {
 		return m, err
@@ -136,7 +140,7 @@ func python(t *testing.T, in *interpreter.Interpreter, code string) string {
 }
 
 func TestManyProcessesUnpackOnce(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	t.Parallel()
 	dir, homes := first(t).dir, first(t).homes
 	first := open(t, dir, programs("1"))
@@ -167,7 +171,7 @@ func TestManyProcessesUnpackOnce(t *testing.T) {
 }
 
 func TestEverythingIsCompiledAndReadable(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	t.Parallel()
 	dir := first(t).dir
 	in := open(t, dir, programs("1"))
@@ -267,7 +271,7 @@ func overwrite(name, text string, offset int64) error {
 }
 
 func TestOpenNoticesDamage(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	t.Parallel()
 	dir := unpacked(t)
 	intact := open(t, dir, programs("1"))
@@ -293,7 +297,7 @@ func TestOpenNoticesDamage(t *testing.T) {
 }
 
 func TestDamagedIsReplacedBesideItsUsers(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	t.Parallel()
 	dir := unpacked(t)
 	damaged := open(t, dir, programs("1"))
@@ -320,7 +324,7 @@ func TestDamagedIsReplacedBesideItsUsers(t *testing.T) {
 }
 
 func TestVerifyReadsEverything(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	t.Parallel()
 	dir := unpacked(t)
 	in := open(t, dir, programs("1"))
@@ -365,7 +369,7 @@ func TestVerifyReadsEverything(t *testing.T) {
 }
 
 func TestVersionsStandBesideEachOther(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	t.Parallel()
 	dir := unpacked(t)
 	older := open(t, dir, programs("1"))
@@ -399,7 +403,7 @@ func TestVersionsStandBesideEachOther(t *testing.T) {
 }
 
 func TestStrangePrograms(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	t.Parallel()
 	many := fstest.MapFS{}
 	for i := range 1001 {

@@ -19,8 +19,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"runpython/internal/extent"
 	"runpython/internal/fault"
-	"runpython/internal/guesttest"
 	"runpython/internal/sandbox/interpreter"
 )
 
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	name := os.Getenv(scenarioVariable)
 	if name == "" {
 		code := m.Run()
-		if m, _ := template(); os.RemoveAll(m.dir) != nil {
+		if os.RemoveAll(templateDir) != nil { // nothing where no test needed it
 			code = 1
 		}
 		os.Exit(code)
@@ -253,7 +253,7 @@ func ownMounts() *syscall.SysProcAttr {
 // TestKilledHalfWay kills a process while another one waits for it, and a third
 // has no more patience.
 func TestKilledHalfWay(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "made", "by", "Open")
 	killed := start(t, "stop", dir, nil)
@@ -284,7 +284,7 @@ func TestKilledHalfWay(t *testing.T) {
 }
 
 func TestOtherProcessKeepsItsVersion(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	t.Parallel()
 	dir := unpacked(t)
 	c := start(t, "hold", dir, nil)
@@ -306,6 +306,7 @@ func TestOtherProcessKeepsItsVersion(t *testing.T) {
 }
 
 func TestDiskFull(t *testing.T) {
+	extent.Slow(t)
 	t.Parallel()
 	for name, want := range map[string][]string{
 		"small": {"unsupported: the disk of the data directory has 100 MiB free, Python needs 192 MiB to be unpacked: " +
@@ -323,7 +324,7 @@ func TestDiskFull(t *testing.T) {
 }
 
 func TestNoexec(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	t.Parallel()
 	got := start(t, "noexec", t.TempDir(), ownMounts()).finish(t)
 	want := []string{"unsupported: Python does not start from the data directory: it needs a file system that is not " +
@@ -334,6 +335,7 @@ func TestNoexec(t *testing.T) {
 }
 
 func TestReadOnly(t *testing.T) {
+	extent.Slow(t)
 	t.Parallel()
 	dir := unpacked(t)
 	if err := os.Mkdir(filepath.Join(dir, "empty"), 0o755); err != nil {
@@ -349,7 +351,7 @@ func TestReadOnly(t *testing.T) {
 
 // TestListsAreFresh makes the lists again from the module that go.mod names.
 func TestListsAreFresh(t *testing.T) {
-	guesttest.Long(t)
+	extent.Long(t)
 	t.Parallel()
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("no go command on this machine")

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"runpython/internal/extent"
 	"runpython/internal/fault"
 	"runpython/internal/store"
 	"runpython/internal/store/database"
@@ -193,6 +194,7 @@ func TestDamagedDatabase(t *testing.T) {
 
 // Another program, such as a shell or a backup, keeps the file locked: that is told, and over when it is done.
 func TestLockedDatabase(t *testing.T) {
+	extent.Slow(t)
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "chats.db")
 	s := open(t, name)

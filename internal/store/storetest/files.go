@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"runpython/internal/extent"
 	"runpython/internal/store"
 	"runpython/internal/store/database"
 )
@@ -219,6 +220,7 @@ func testMany(t *testing.T, d Database) {
 	if testing.Short() {
 		t.Skip("thousands of chats: not with -short")
 	}
+	extent.Slow(t)
 	s := d.open(t)
 	const together = 100
 	for i := 0; i < comeAndGo; i += together {
