@@ -21,7 +21,10 @@ func messageCases(t *testing.T, data string) {
 	a := openAt(t, data, nil)
 	play(t, a, fenceScenarios)
 	play(t, a, proseScenarios)
-	t.Run("MSG-13", func(t *testing.T) { longMessages(t, a) })
+	t.Run("MSG-13", func(t *testing.T) {
+		extent.Slow(t)
+		longMessages(t, a)
+	})
 	t.Run("MSG-19", func(t *testing.T) { blankMessages(t, a) })
 	t.Run("wire", func(t *testing.T) {
 		extent.Slow(t)

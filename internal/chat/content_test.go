@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"runpython/internal/chat"
+	"runpython/internal/extent"
 )
 
 // keeping makes a service whose content is in the folder that is returned.
@@ -160,6 +161,7 @@ func TestFilesAreBounded(t *testing.T) {
 
 // A guest may report what cannot be: the chat must go on with the next interpreter.
 func TestFilesThatCannotBe(t *testing.T) {
+	extent.Slow(t)
 	s, w := newService(t, nil)
 	deep := strings.Repeat("d/", 2040) + "f"
 	id := ask(t, s, "", "files good a a/b "+deep).ChatID

@@ -158,6 +158,7 @@ func TestChatMovesAfterItsTurn(t *testing.T) {
 
 // A process that wakes late runs nothing with what it had: it asks for the chat like any other.
 func TestLateProcessAsks(t *testing.T) {
+	extent.Slow(t)
 	t.Parallel()
 	m := machine{t.TempDir()}
 	a, _ := m.process(t, nil)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"runpython/internal/chat"
+	"runpython/internal/extent"
 	"runpython/internal/fault"
 	"runpython/internal/store"
 	"runpython/internal/store/database"
@@ -63,6 +64,7 @@ func moved(t *testing.T, s *database.Store, writes bool) {
 // A guest of a killed process is rescued unless its chat has gone on without it: when the server starts, and when a process
 // that lives takes the chat. Who is killed in the middle of a rescue leaves it to the next one.
 func TestRescue(t *testing.T) {
+	extent.Slow(t)
 	for _, c := range []struct {
 		name          string
 		moves, writes bool // another process had the chat meanwhile, and wrote something

@@ -209,6 +209,7 @@ func TestReplayThatIsStopped(t *testing.T) {
 
 // Two that undo at once undo two turns; a turn beside them is one before or after.
 func TestUndoAtOnce(t *testing.T) {
+	extent.Slow(t)
 	t.Parallel()
 	m := machine{t.TempDir()}
 	a, _ := m.sleeping(t, nil)

@@ -193,6 +193,7 @@ func TestOneShot(t *testing.T) {
 
 // A model that is asked in the loop: its code fails, it mends it, and it says what came of it.
 func TestLoop(t *testing.T) {
+	extent.Slow(t)
 	set, err := eval.Read([]byte(`
 - name: mends
   prompt: How much is 6 times 7? Write it into out.txt, too.

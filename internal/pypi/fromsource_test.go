@@ -545,6 +545,7 @@ func TestKilledWhileItBuilds(t *testing.T) {
 // uv, which runs on the host, is not told of any source, so it builds none: the code of a
 // package that would leave a mark runs nowhere, not even to tell what it needs.
 func TestPKG10NothingIsBuiltOnTheHost(t *testing.T) {
+	extent.Slow(t)
 	x := sources(t)
 	x.AddFile("source", indextest.File{Name: "source-1.0.tar.gz", Bytes: sdist(t, "source")})
 	x.Add(t, indextest.Wheel{Name: "needs-source", Version: "1.0", Requires: []string{"source"}})

@@ -181,6 +181,7 @@ func TestPKG19PKG20NothingStarts(t *testing.T) {
 // An environment that was made before its wheels were compiled gets the bytecode later,
 // beside its own sources only.
 func TestBytecodeComesLater(t *testing.T) {
+	extent.Slow(t)
 	x := shop(t)
 	x.Add(t, indextest.Wheel{Name: "clash", Version: "1.0", Files: map[string]string{"clash/sub/x.py": "x = 1\n"}})
 	b := open(t, from(x))
