@@ -66,6 +66,18 @@ func (p *Pages) fromOurOpenForm(w http.ResponseWriter, r *http.Request) bool {
 	return p.fromOurForm(w, r, csrf)
 }
 
+// fromOurSignInForm is fromOurOpenForm for the forms that sign somebody in. Who was signed in meanwhile, in another tab, which has taken
+// the cookie of the form away, goes on to where this one leads.
+func (p *Pages) fromOurSignInForm(w http.ResponseWriter, r *http.Request) bool {
+	if p.cookie(r, formCookie) == "" {
+		if _, _, err := p.Accounts.Browser(r.Context(), p.cookie(r, browserCookie)); err == nil {
+			redirect(w, nextOf(r.PostFormValue("next")))
+			return false
+		}
+	}
+	return p.fromOurOpenForm(w, r)
+}
+
 // nextOf returns where somebody goes after signing in: to a page of this server that may be gone to, and nowhere else.
 func nextOf(text string) string {
 	u, err := url.Parse(text)
@@ -81,7 +93,7 @@ func (p *Pages) showLogin(w http.ResponseWriter, r *http.Request) {
 }
 
 func (p *Pages) login(w http.ResponseWriter, r *http.Request) {
-	if !p.fromOurOpenForm(w, r) {
+	if !p.fromOurSignInForm(w, r) {
 		return
 	}
 	next, name := nextOf(r.PostForm.Get("next")), r.PostForm.Get("username")
@@ -96,7 +108,7 @@ func (p *Pages) login(w http.ResponseWriter, r *http.Request) {
 
 // leave sends a browser to the provider.
 func (p *Pages) leave(w http.ResponseWriter, r *http.Request) {
-	if !p.fromOurOpenForm(w, r) {
+	if !p.fromOurSignInForm(w, r) {
 		return
 	}
 	next := nextOf(r.PostForm.Get("next"))

@@ -56,7 +56,7 @@ func (p *Pages) passkeyLoginOptions(w http.ResponseWriter, r *http.Request) {
 }
 
 func (p *Pages) passkeyLogin(w http.ResponseWriter, r *http.Request) {
-	if !p.fromOurOpenForm(w, r) {
+	if !p.fromOurSignInForm(w, r) {
 		return
 	}
 	next := nextOf(r.PostForm.Get("next"))

@@ -379,6 +379,32 @@ func TestSignIn(t *testing.T) {
 }
 
 // A scope that implies another one is not shown as less than it is.
+// Two apps that were added at once have each opened a page to sign in: after one of them the other needs no password any more.
+func TestSignInInTwoTabs(t *testing.T) {
+	s := newSite(t)
+	b := s.browser()
+	_, first := b.get("/login?next=%2Faccount")
+	_, second := b.get("/login?next=%2Fauthorize%3Fclient_id%3Dx")
+	const here, there = "/account", "/authorize?client_id=x"
+	if res, page := b.post(first, "/login", map[string]string{"username": "ann", "password": password}); res.StatusCode != http.StatusSeeOther || res.Header.Get("Location") != here {
+		t.Fatalf("the first tab = %d %s\n%s", res.StatusCode, res.Header.Get("Location"), page)
+	}
+	before := b.cookies["__Host-runpython_session"].Value
+	if res, page := b.post(second, "/login", map[string]string{"username": "ann", "password": ""}); res.StatusCode != http.StatusSeeOther || res.Header.Get("Location") != there {
+		t.Errorf("the second tab = %d %s\n%s", res.StatusCode, res.Header.Get("Location"), page)
+	}
+	if after := b.cookies["__Host-runpython_session"].Value; after != before {
+		t.Error("the second tab has changed who is signed in")
+	}
+	if res, _ := b.post(second, "/login", map[string]string{"next": "https://evil.example/"}); res.Header.Get("Location") != here {
+		t.Errorf("the second tab leads to %q", res.Header.Get("Location"))
+	}
+	b.cookies["__Host-runpython_session"].Value += "x" // not signed in any more
+	if res, _ := b.post(second, "/login", map[string]string{"username": "ann", "password": password}); res.StatusCode != http.StatusForbidden {
+		t.Errorf("a form without its cookie, of somebody who is not signed in = %d", res.StatusCode)
+	}
+}
+
 func TestImpliedRightsAreShown(t *testing.T) {
 	s := newSite(t)
 	if _, err := s.accounts.AddUser(t.Context(), "root", password, true); err != nil {
