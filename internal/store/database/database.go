@@ -122,6 +122,9 @@ func newProcess() string { return strings.ToLower(rand.Text()) }
 func (s *Store) change(ctx context.Context, what string, do func(tx *sql.Tx) error) error {
 	for try := 1; ; try++ {
 		err := s.changeOnce(ctx, do)
+		if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil { // its end has undone the change between two statements
+			err = ctx.Err()
+		}
 		if err != nil && try < triesOfChange && s.dialect.Refused(err) {
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -301,5 +302,38 @@ func TestFileShrinks(t *testing.T) {
 	closeStore(t, s)
 	if got := size(); got != empty {
 		t.Errorf("the file has %d bytes after the chat was deleted; want %d, as before", got, empty)
+	}
+}
+
+// A call that is stopped at any moment of a change is told that it was stopped, and has changed nothing.
+func TestStoppedChanges(t *testing.T) {
+	extent.Slow(t)
+	s := open(t, filepath.Join(t.TempDir(), "db"))
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	c := store.Chat{ID: "a", Owner: "ann"}
+	l, err := s.Begin(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const moments, longest = 3000, 600 * time.Microsecond
+	for i := range moments {
+		next := c
+		next.Runs++
+		ctx, cancel := context.WithTimeout(t.Context(), longest*time.Duration(i)/moments)
+		err := s.SaveChat(ctx, l, next)
+		cancel()
+		switch {
+		case err == nil:
+			c = next
+		case !errors.Is(err, context.DeadlineExceeded):
+			t.Errorf("SaveChat = %v, want %v", err, context.DeadlineExceeded)
+		}
+		if got, err := s.Chat(t.Context(), c.ID); err != nil || got.Runs != c.Runs {
+			t.Fatalf("the chat has %d runs, %v; want %d", got.Runs, err, c.Runs)
+		}
 	}
 }
