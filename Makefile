@@ -16,7 +16,7 @@ help: ## show this list
 build: ## build bin/runpython (minutes the first time, seconds afterwards)
 	go build -trimpath -ldflags '-s -w' -o bin/runpython ./cmd/runpython
 
-test: ## run the tests; what this machine cannot do is skipped and says so
+test: ## run the tests; what is slow, and what this machine cannot do, is skipped and says so
 	go test ./...
 
 race: ## run the tests with the race detector (needs a C compiler)

@@ -206,7 +206,7 @@ func TestHostileSources(t *testing.T) {
 	a := openAt(t, t.TempDir(), building(t, sources(t, all...)))
 	for i, h := range hostileSources {
 		t.Run(h.name, func(t *testing.T) {
-			if i%sampled != 0 && !extent.Every() {
+			if i%sampled != 0 && !extent.PlaysAll() {
 				t.Skipf("one of %d is played; %s=1 plays all", sampled, extent.Variable)
 			}
 			r := send(t, a, chat.Request{Message: fmt.Sprintf("!pip install hostile%d\nprint('run')", i)})

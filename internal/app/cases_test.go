@@ -109,7 +109,7 @@ const sampled = 25
 // sample returns the scenarios that are to be played, beginning with the first.
 func sample(t *testing.T, scenarios []scenario) []scenario {
 	t.Helper()
-	if extent.Every() {
+	if extent.PlaysAll() {
 		return scenarios
 	}
 	var some []scenario

@@ -23,8 +23,8 @@ const Variable = "RUNPYTHON_TEST_EVERY"
 
 const sample = "sample"
 
-// Every reports whether every test is played.
-func Every() bool {
+// PlaysAll reports whether every test is played.
+func PlaysAll() bool {
 	extent := os.Getenv(Variable)
 	return extent != "" && extent != sample
 }
@@ -43,7 +43,7 @@ func Slow(t testing.TB) {
 // Long skips a test that takes many seconds, unless every test is played.
 func Long(t testing.TB) {
 	t.Helper()
-	if !Every() {
-		t.Skipf("takes some seconds; %s=1 plays it", Variable)
+	if !PlaysAll() {
+		t.Skipf("takes many seconds; %s=1 plays it", Variable)
 	}
 }

@@ -42,7 +42,7 @@ kernel.serve(300, "` + token + `", codec.decode(sys.argv[3]))
 var caches string // set by TestMain before any test runs
 
 func TestMain(m *testing.M) {
-	os.Exit(func() (code int) {
+	os.Exit(func() int {
 		var err error
 		if caches, err = os.MkdirTemp("", "kernel-test-"); err != nil {
 			fmt.Fprintln(os.Stderr, "folder for caches:", err)

@@ -34,7 +34,7 @@ func (s *Store) Fork(ctx context.Context, l store.Lease, f store.Fork) error {
 	})
 }
 
-// Import adds a chat with turns and results that come from elsewhere, which nobody has then.
+// Import adds a chat with turns, each of another number, and results that come from elsewhere, which nobody has then.
 func (s *Store) Import(ctx context.Context, c store.Chat, turns []store.Turn, results []store.Result) error {
 	return s.change(ctx, "import a chat", func(tx *sql.Tx) error {
 		if err := insertChat(ctx, tx, c, sql.NullString{}); err != nil {

@@ -15,7 +15,8 @@ func copyTo(ctx context.Context, db *sql.DB, file string, prepare func(*sql.DB) 
 		return fmt.Errorf("copy the database: %w", err)
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
-	// The statement writes a file, though not this one.
+	// The statement writes a file, though not this one. A pragma of this kind counts when it is prepared, and makes SQLite prepare anew
+	// all that is kept, this one included.
 	if _, err := from.ExecContext(ctx, `PRAGMA query_only = 0`); err != nil {
 		return fmt.Errorf("copy the database: %w", err)
 	}

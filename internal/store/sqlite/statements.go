@@ -10,9 +10,8 @@ import (
 	"modernc.org/sqlite"
 )
 
-// keptStatements is how many statements a connection keeps prepared, of some kilobytes each. Those of a turn are ten; texts come from
-// this program alone.
-const keptStatements = 64
+// mostKept is how many statements a connection keeps prepared, of some kilobytes each. Their texts come from this program alone.
+const mostKept = 64
 
 // pool returns connections to a database, each of which keeps the statements that it has prepared: SQLite takes longer to
 // read those of a turn than to carry them out.
@@ -100,9 +99,6 @@ func (c *conn) Close() error {
 	return errors.Join(err, c.wholeConn.Close())
 }
 
-// Unwrap returns the connection of the driver, for which its functions ask.
-func (c *conn) Unwrap() driver.Conn { return c.wholeConn }
-
 // take returns a statement that nobody else has; keep gives it back.
 func (c *conn) take(ctx context.Context, text string) (wholeStatement, error) {
 	if s := c.kept[text]; s != nil {
@@ -120,13 +116,13 @@ func (c *conn) take(ctx context.Context, text string) (wholeStatement, error) {
 	return whole, nil
 }
 
-// keep keeps a statement for the next time, in the place of the one that was not used for longest if there is no other.
+// keep keeps a statement for the next time, in place of the least recently used one where there are too many.
 func (c *conn) keep(text string, s wholeStatement) error {
 	if c.kept[text] != nil { // two were in use at once
 		return s.Close() //nolint:wrapcheck // who asked the pool does
 	}
 	var err error
-	if len(c.kept) >= keptStatements {
+	if len(c.kept) >= mostKept {
 		oldest := ""
 		for text, k := range c.kept {
 			if oldest == "" || k.used < c.kept[oldest].used {

@@ -83,7 +83,7 @@ func TestStatementsAreKeptWithinBounds(t *testing.T) {
 	exec(t, db, `CREATE TABLE numbers (n INTEGER)`)
 	exec(t, db, `INSERT INTO numbers (n) VALUES (7)`)
 	for round := range 2 {
-		for i := range 3 * keptStatements {
+		for i := range 3 * mostKept {
 			if got := one(t, db, fmt.Sprintf(`SELECT n + %d FROM numbers`, i)); got != 7+i {
 				t.Fatalf("round %d: statement %d gives %d", round, i, got)
 			}
@@ -95,8 +95,8 @@ func TestStatementsAreKeptWithinBounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = c.Raw(func(raw any) error {
-		if kept := len(raw.(*conn).kept); kept != keptStatements { //nolint:forcetypeassert // as pool makes them
-			t.Errorf("%d statements are kept, want %d", kept, keptStatements)
+		if kept := len(raw.(*conn).kept); kept != mostKept { //nolint:forcetypeassert // as pool makes them
+			t.Errorf("%d statements are kept, want %d", kept, mostKept)
 		}
 		return nil
 	})
@@ -125,5 +125,30 @@ func TestAStatementAfterAFailure(t *testing.T) {
 	}
 	if got := one(t, db, `SELECT COUNT(*) FROM numbers`); got != 3 {
 		t.Errorf("%d numbers", got)
+	}
+}
+
+// A connection that has made a copy may do so again, and only reads otherwise.
+func TestACopyTwice(t *testing.T) {
+	folder := t.TempDir()
+	name := filepath.Join(folder, "db")
+	exec(t, openPool(t, name), `CREATE TABLE numbers (n INTEGER)`)
+	db, err := pool(source(name, reading()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	db.SetMaxOpenConns(1)
+	for i := range 3 {
+		if err := copyTo(t.Context(), db, filepath.Join(folder, fmt.Sprint("copy", i)), func(*sql.DB) error { return nil }); err != nil {
+			t.Errorf("copy %d: %v", i, err)
+		}
+		if _, err := db.ExecContext(t.Context(), `INSERT INTO numbers (n) VALUES (1)`); err == nil {
+			t.Error("a connection that reads has written")
+		}
 	}
 }
